@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { versionTooLarge } from '../src/kubernetes/list-revision.ts';
 import { type Clock, sleep } from '../src/std/clock.ts';
-import { type ObjectSource, storedPolicy } from './access/policy.ts';
+import { createStoredPolicy, type ObjectSource } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
 import type { TrustedTokenVerifier } from './access/trusted-issuer.ts';
 import type { User } from './access/user.ts';
@@ -26,13 +26,13 @@ export interface ApiOptions {
 
 /** Characters of the suffix of generated names, without vowels (which could form words) and without look-alike characters. */
 const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
-/** Maximum time that a request waits for a future revision. */
+/** Maximum time that a request waits for a future revision, in milliseconds. */
 const REVISION_WAIT_MS = 3_000;
 
 export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trusted, clock, report }: ApiOptions): AccessApi {
   const registry = new KindRegistry([...builtInKinds, customResourceDefinitionKind]);
-  const objects = storedObjects(store);
-  const policy = storedPolicy(objects);
+  const objects = createObjectSource(store);
+  const policy = createStoredPolicy(objects);
   const audiences = [issuer];
   const tokenIssuer = { issuer, key: signingKey, audiences, objects };
   const startedAt = store.revision;
@@ -59,7 +59,7 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trus
     waitForRevision: (revision) => waitForRevision(store, clock, revision),
     serve(group, plural, kind) {
       const resource = resourceOf({ group, plural });
-      if (registry.byResource(resource) === undefined) servedSince.set(resource, store.revision);
+      if (registry.findByResource(resource) === undefined) servedSince.set(resource, store.revision);
       registry.set(group, plural, kind);
     },
     watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,
@@ -67,7 +67,7 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trus
 }
 
 /** Returns the object store as the source of objects for access control. */
-function storedObjects(store: ObjectStore): ObjectSource {
+function createObjectSource(store: ObjectStore): ObjectSource {
   return {
     get: (group, plural, namespace, name) => store.get(resourceOf({ group, plural }), namespace === '' ? name : `${namespace}/${name}`),
     list: (group, plural, namespace) => store.list(resourceOf({ group, plural }), namespace),

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Policy } from '../src/kubernetes/rbac.ts';
-import { errorReply, type Reply } from '../src/kubernetes/reply.ts';
+import { createErrorReply, type Reply } from '../src/kubernetes/reply.ts';
 import { parseUrl, type RequestUrl } from '../src/kubernetes/request-url.ts';
 import { internalError, StatusError, unauthorized } from '../src/kubernetes/status.ts';
 import type { Preferences } from '../src/kubernetes/wire/negotiate.ts';
@@ -51,10 +51,10 @@ async function respond(deps: HandlerDeps, incoming: IncomingRequest, url: Reques
   try {
     return await respondDurably(deps, async () => deps.endpoint(await admit(deps, incoming, url, caller)), isPlainRead(incoming, url));
   } catch (error) {
-    if (error instanceof StatusError) return errorReply(error, caller.preferences);
+    if (error instanceof StatusError) return createErrorReply(error, caller.preferences);
     // Errors after the caller has disconnected are expected and are not reported.
     if (!incoming.signal.aborted) deps.report(error);
-    return errorReply(internalError('the request could not be completed', { cause: error }), caller.preferences);
+    return createErrorReply(internalError('the request could not be completed', { cause: error }), caller.preferences);
   }
 }
 

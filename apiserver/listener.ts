@@ -41,7 +41,7 @@ export async function listenForRequests(options: ListenerOptions): Promise<Liste
       if (!server.listening) message.socket.destroySoon();
     });
     serve(handle, message, response, disconnected.signal).catch((error: unknown) => {
-      // The response has started: only a broken connection shows the caller that it is incomplete.
+      // The response has started: only a broken connection shows the caller that the response is incomplete.
       if (!disconnected.signal.aborted) report(error);
       response.destroy();
     });

@@ -1,9 +1,9 @@
 // Requests: verb, resource and name from the method and URL, and the request after authentication.
 
-import { pathSegmentProblems } from '../src/kubernetes/names.ts';
-import { parseFieldSelector, requiredName } from '../src/kubernetes/selectors/field-selector.ts';
+import { validatePathSegment } from '../src/kubernetes/names.ts';
+import { findRequiredName, parseFieldSelector } from '../src/kubernetes/selectors/field-selector.ts';
 import type { Preferences } from '../src/kubernetes/wire/negotiate.ts';
-import { flag } from '../src/kubernetes/wire/query.ts';
+import { readFlag } from '../src/kubernetes/wire/query.ts';
 import type { User } from './access/user.ts';
 
 export type RequestInfo = ResourceRequest | PathRequest;
@@ -49,7 +49,7 @@ export function parseRequestInfo(method: string, path: string, query: URLSearchP
   const isResource = (prefix === 'api' || prefix === 'apis') && below.length > 0;
   if (!isResource) return { type: 'path', verb: method.toLowerCase(), path };
   const location = parseLocation(below);
-  return { type: 'resource', group, version, ...location, ...verbAndName(VERBS[method] ?? '', location.name, query) };
+  return { type: 'resource', group, version, ...location, ...parseVerbAndName(VERBS[method] ?? '', location.name, query) };
 }
 
 type Location = Pick<ResourceRequest, 'namespace' | 'isInNamespace' | 'resource' | 'name' | 'subresource' | 'parts'>;
@@ -66,18 +66,18 @@ function isBelowNamespace(parts: readonly string[]): boolean {
   return parts[0] === 'namespaces' && parts.length > 2 && parts[2] !== 'status' && parts[2] !== 'finalize';
 }
 
-function verbAndName(verb: string, name: string, query: URLSearchParams): { verb: string; name: string } {
+function parseVerbAndName(verb: string, name: string, query: URLSearchParams): { verb: string; name: string } {
   if (name !== '') return { verb, name };
   if (verb === 'delete') return { verb: 'deletecollection', name };
   if (verb !== 'get') return { verb, name };
-  return { verb: flag(query, 'watch') ? 'watch' : 'list', name: nameInSelector(query) };
+  return { verb: readFlag(query, 'watch') ? 'watch' : 'list', name: findNameInSelector(query) };
 }
 
 /** Returns the name that a field selector requires; empty if it requires none. A list with such a selector is authorized for that name. */
-function nameInSelector(query: URLSearchParams): string {
+function findNameInSelector(query: URLSearchParams): string {
   try {
-    const name = requiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';
-    return pathSegmentProblems(name).length === 0 ? name : '';
+    const name = findRequiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';
+    return validatePathSegment(name).length === 0 ? name : '';
   } catch {
     // The endpoint reports the selector's error.
     return '';

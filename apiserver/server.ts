@@ -3,14 +3,14 @@
 import { internalError } from '../src/kubernetes/status.ts';
 import { systemClock } from '../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../src/std/x509/certificates.ts';
-import { bootstrapPolicy } from './access/bootstrap-policy.ts';
+import { createBootstrapPolicy } from './access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey, type SigningKey } from './access/signing-key.ts';
 import { type TrustedIssuer, TrustedTokenVerifier } from './access/trusted-issuer.ts';
 import type { User } from './access/user.ts';
 import { createApi } from './api.ts';
 import { startControllers } from './controllers/start.ts';
-import { pathEndpoint } from './endpoints/path.ts';
-import { resourceEndpoint } from './endpoints/resource.ts';
+import { handlePath } from './endpoints/path.ts';
+import { handleResource } from './endpoints/resource.ts';
 import { handle } from './handler.ts';
 import { bootstrapNamespaces } from './kinds/registry.ts';
 import { listenForRequests } from './listener.ts';
@@ -57,7 +57,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     let address = '';
     const trusted = options.trusts && new TrustedTokenVerifier(options.trusts, () => `https://${address}`);
     const api = createApi(store, { ...options, trusted, clock: systemClock, signingKey: identity.signingKey });
-    const stopControllers = startControllers(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
+    const stopControllers = startControllers(api, [...bootstrapNamespaces, ...createBootstrapPolicy()]);
     // Controllers write independently of requests: their writes must be on disk before the folder is closed.
     closeStorage = async () => {
       stopControllers();
@@ -65,7 +65,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     };
     const endpoint = (request: ApiRequest) => {
       const { info } = request;
-      return info.type === 'resource' ? resourceEndpoint(api, { ...request, info }) : pathEndpoint(api, request, { address });
+      return info.type === 'resource' ? handleResource(api, { ...request, info }) : handlePath(api, request, { address });
     };
     const deps = {
       ...api,
@@ -99,7 +99,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 /** Throws 500 after a failed commit, whose writes were undone. */
 function throwUnwritten(cause: unknown): never {
   const reason = (cause as Error).message;
-  throw internalError(`the data folder cannot be written (${reason}); nothing was changed. Free disk space and try again`, { cause });
+  throw internalError(
+    `the data folder cannot be written (${reason}); nothing was changed. Correct the cause, for example free disk space, and try again`,
+    { cause },
+  );
 }
 
 interface Identity {

@@ -7,7 +7,7 @@ const { existsSync } = require('fs');
 const { join } = require('path');
 
 /** Minimum major version of Node that runs the command line. */
-const NEEDED = 24;
+const REQUIRED_MAJOR = 24;
 const ROOT = join(__dirname, '..');
 const MAJOR = Number.parseInt(process.versions.node, 10);
 
@@ -19,7 +19,7 @@ function launch(args) {
 }
 
 function launchCommand(args) {
-  if (MAJOR < NEEDED) return launchWith(installedNode(), args);
+  if (MAJOR < REQUIRED_MAJOR) return launchWith(findInstalledNode(), args);
   require('module').enableCompileCache(join(ROOT, 'node_modules/.cache/compiled'));
   const source = join(ROOT, 'apiserver/dev/purser.ts');
   const isCheckout = existsSync(source);
@@ -37,7 +37,7 @@ function hideWarning(beginning) {
 }
 
 /** Returns the path of the Node that npm installs on Linux as an optional dependency; undefined if it is not installed. */
-function installedNode() {
+function findInstalledNode() {
   try {
     return require.resolve(`node-linux-${process.arch}/bin/node`);
   } catch (error) {
@@ -50,7 +50,7 @@ function installedNode() {
 function launchWith(node, args) {
   if (node === undefined) {
     process.stderr.write(
-      `purser: requires Node ${NEEDED}, found ${process.version}. Install Node ${NEEDED} from nodejs.org or, on Linux, run npm install with --include=optional\n`,
+      `purser: requires Node ${REQUIRED_MAJOR}, found ${process.version}. Install Node ${REQUIRED_MAJOR} from nodejs.org or, on Linux, run npm install with --include=optional\n`,
     );
     process.exit(2);
   }

@@ -17,8 +17,8 @@ export function generateTemplates(kustomize: Kustomize): ReadonlyMap<string, str
     parseAllDocuments(kustomize(path))
       .map((document) => document.toJS() as Manifest)
       .filter(({ kind }) => kind !== 'Namespace');
-  const base = renderingOf(render('base'));
-  const variants = VARIANTS.map(({ path, condition }) => ({ condition, rendering: renderingOf(render(path)) }));
+  const base = toRendering(render('base'));
+  const variants = VARIANTS.map(({ path, condition }) => ({ condition, rendering: toRendering(render(path)) }));
   const files = new Map<string, string>();
   const add = (object: Manifest, conditions: readonly string[]) => {
     const file = `${object.kind.toLowerCase()}.yaml`;
@@ -27,7 +27,7 @@ export function generateTemplates(kustomize: Kustomize): ReadonlyMap<string, str
   for (const object of base.values()) {
     add(
       object,
-      exclusions(object, variants, ({ rendering }) => !holds(rendering, object)),
+      toExclusions(object, variants, ({ rendering }) => !holds(rendering, object)),
     );
   }
   for (const { condition, rendering } of variants) {
@@ -35,7 +35,7 @@ export function generateTemplates(kustomize: Kustomize): ReadonlyMap<string, str
     for (const object of rendering.values()) {
       if (holds(base, object)) continue;
       const isRemoved = (other: Variant) => base.has(identityOf(object)) && !other.rendering.has(identityOf(object));
-      add(object, [condition, ...exclusions(object, others, isRemoved)]);
+      add(object, [condition, ...toExclusions(object, others, isRemoved)]);
     }
   }
   files.set('NOTES.txt', NOTES);
@@ -74,7 +74,7 @@ interface Variant {
   readonly rendering: Rendering;
 }
 
-function renderingOf(objects: readonly Manifest[]): Rendering {
+function toRendering(objects: readonly Manifest[]): Rendering {
   return new Map(objects.map((object) => [identityOf(object), object]));
 }
 
@@ -88,7 +88,7 @@ function holds(rendering: Rendering, object: Manifest): boolean {
   return same !== undefined && toTemplate(same) === toTemplate(object);
 }
 
-function exclusions(object: Manifest, variants: readonly Variant[], isExcluded: (variant: Variant) => boolean): readonly string[] {
+function toExclusions(object: Manifest, variants: readonly Variant[], isExcluded: (variant: Variant) => boolean): readonly string[] {
   return variants.filter(isExcluded).map(({ condition }) => `not ${condition}`);
 }
 

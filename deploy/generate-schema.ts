@@ -9,7 +9,7 @@ const SCHEMA = new URL('chart/values.schema.json', import.meta.url);
 /** Returns the text of values.schema.json with the current options. */
 export async function generateSchema(): Promise<string> {
   const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as { readonly properties: object };
-  const properties = { ...schema.properties, options: optionsSchema() };
+  const properties = { ...schema.properties, options: createOptionsSchema() };
   return `${JSON.stringify({ ...schema, properties }, null, 2)}\n`;
 }
 
@@ -29,17 +29,17 @@ const TAKEN: ReadonlySet<string> = new Set([
   'ready-file',
 ]);
 
-function optionsSchema(): object {
+function createOptionsSchema(): object {
   const given = Object.entries<Option>(OPTIONS).filter(([name, { localOnly }]) => !TAKEN.has(name) && !localOnly);
   return {
     type: 'object',
     additionalProperties: false,
-    properties: Object.fromEntries(given.map(([name, option]) => [name, schemaOf(option)])),
+    properties: Object.fromEntries(given.map(([name, option]) => [name, toSchema(option)])),
   };
 }
 
 /** Returns a schema that requires a value, or true for an option without a value. Purser validates the value at startup. */
-function schemaOf({ value, description }: Option): object {
+function toSchema({ value, description }: Option): object {
   if (value === undefined) return { description, const: true };
   return { description, type: NUMBERS.has(value) ? ['string', 'integer'] : 'string', minLength: 1 };
 }

@@ -5,16 +5,16 @@ import { parse } from 'yaml';
 import { Annotation, Label, LabelValue } from '../src/api/names.ts';
 import { ALL_LISTS } from '../src/facade/lists.ts';
 import { buildOpenApi } from '../src/facade/openapi.ts';
-import { outputForms, TOKEN_KEY, tokenKeys } from '../src/tokens/outputs/outputs.ts';
+import { findTokenKeys, outputForms, TOKEN_KEY } from '../src/tokens/outputs/outputs.ts';
 
 const CRDS = new URL('../crds/', import.meta.url);
 const REFERENCE = new URL('api.md', import.meta.url);
 
 /** Returns the text of docs/api.md. */
-export async function apiReference(): Promise<string> {
+export async function renderReference(): Promise<string> {
   const names = (await readdir(CRDS)).filter((name) => name.endsWith('.yaml')).sort();
   const definitions = await Promise.all(names.map(async (name) => parse(await readFile(new URL(name, CRDS), 'utf8')) as Definition));
-  return [INTRODUCTION, ...definitions.map(kindSection), secretSection(), facadeSection()].join('\n');
+  return [INTRODUCTION, ...definitions.map(renderKind), renderSecretSection(), renderFacadeSection()].join('\n');
 }
 
 interface Schema {
@@ -37,7 +37,7 @@ interface Schema {
   readonly 'x-kubernetes-validations'?: readonly Rule[];
 }
 
-/** A validation rule. Its message is about the field at `fieldPath`, relative to the schema; about the schema itself without one. */
+/** A validation rule. Its message is about the field at `fieldPath`, relative to the schema; without `fieldPath`, about the schema. */
 interface Rule {
   readonly message: string;
   readonly fieldPath?: string;
@@ -61,7 +61,7 @@ custom resources.
 \\* marks required fields.
 `;
 
-function kindSection({ spec }: Definition): string {
+function renderKind({ spec }: Definition): string {
   const { kind, plural, shortNames } = spec.names;
   const [{ name, schema }] = spec.versions;
   const root = schema.openAPIV3Schema;
@@ -72,7 +72,7 @@ function kindSection({ spec }: Definition): string {
 
 ${markPlaceholders(root.description ?? '')}
 
-${table(HEAD, [...rows(desired, 'spec'), ...rows(status, 'status')])}`;
+${renderTable(HEAD, [...toRows(desired, 'spec'), ...toRows(status, 'status')])}`;
 }
 
 const HEAD = ['field', 'type', 'default', 'meaning'];
@@ -80,9 +80,9 @@ const HEAD = ['field', 'type', 'default', 'meaning'];
 type Row = readonly string[];
 
 /** Returns a row for each field of a schema, including nested fields. `outer` are the rules of enclosing schemas for these fields. */
-function rows(schema: Schema, path: string, outer: readonly Rule[] = []): readonly Row[] {
+function toRows(schema: Schema, path: string, outer: readonly Rule[] = []): readonly Row[] {
   const { required = [], properties = {}, oneOf = [] } = schema;
-  if (oneOf.length > 0) return oneOf.flatMap((each) => rows(each, path));
+  if (oneOf.length > 0) return oneOf.flatMap((each) => toRows(each, path));
   const known = [...outer, ...rulesOf(schema)];
   return Object.entries(properties).flatMap(([name, field]) => {
     const own = `${path}.${name}`;
@@ -91,11 +91,11 @@ function rows(schema: Schema, path: string, outer: readonly Rule[] = []): readon
       fieldPath === `.${name}` || fieldPath.startsWith(`.${name}.`) ? [{ message, fieldPath: fieldPath.slice(name.length + 1) }] : [],
     );
     const rules = [...rulesOf(field), ...inner]
-      .filter(({ message, fieldPath = '' }) => fieldPath === '' && !description.includes(restrictionOf(message)))
-      .map(({ message }) => sentence(message));
-    const meaning = [description, ...limitsOf(field), ...rules].join(' ').trim();
-    const row = [`\`${own}\`${required.includes(name) ? ' \\*' : ''}`, typeOf(field), defaultOf(field), meaning];
-    return [row, ...rows(field, own, inner), ...(field.items ? rows(field.items, `${own}[]`) : [])];
+      .filter(({ message, fieldPath = '' }) => fieldPath === '' && !description.includes(omitSubject(message)))
+      .map(({ message }) => toSentence(message));
+    const meaning = [description, ...describeLimits(field), ...rules].join(' ').trim();
+    const row = [`\`${own}\`${required.includes(name) ? ' \\*' : ''}`, formatType(field), formatDefault(field), meaning];
+    return [row, ...toRows(field, own, inner), ...(field.items ? toRows(field.items, `${own}[]`) : [])];
   });
 }
 
@@ -103,15 +103,15 @@ function rulesOf({ 'x-kubernetes-validations': rules = [] }: Schema): readonly R
   return rules;
 }
 
-/** Returns a message without its subject: the description of a map of annotations says "Names" instead of "annotations". */
-function restrictionOf(message: string): string {
+/** Returns a message without its subject: the description of a map of annotations has "Names" in place of "annotations". */
+function omitSubject(message: string): string {
   return message.slice(message.indexOf(' '));
 }
 
-function typeOf({ $ref, type = 'object', format, enum: words, items, additionalProperties: values }: Schema): string {
+function formatType({ $ref, type = 'object', format, enum: words, items, additionalProperties: values }: Schema): string {
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
-  if (items !== undefined) return `array of ${typeOf(items)}`;
-  if (typeof values === 'object') return `map of ${typeOf(values)}`;
+  if (items !== undefined) return `array of ${formatType(items)}`;
+  if (typeof values === 'object') return `map of ${formatType(values)}`;
   if (words !== undefined)
     return words
       .filter(Boolean)
@@ -120,23 +120,23 @@ function typeOf({ $ref, type = 'object', format, enum: words, items, additionalP
   return format === 'date-time' ? 'time' : type;
 }
 
-function defaultOf({ default: value }: Schema): string {
+function formatDefault({ default: value }: Schema): string {
   return value === undefined || JSON.stringify(value) === '{}' ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
-function limitsOf({ description = '', minimum, maximum, minItems, maxItems, maxLength }: Schema): readonly string[] {
-  const isDescribed = new RegExp(`\\b${maximum}\\b`).test(description);
-  const isTypeMaximum = maximum === MAX_INT32 || maximum === Number.MAX_SAFE_INTEGER;
+function describeLimits({ description = '', minimum, maximum, minItems, maxItems, maxLength }: Schema): readonly string[] {
+  const isDescribed = maximum !== undefined && new RegExp(`\\b${maximum}\\b`).test(description);
+  const hasMaximum = maximum !== undefined && maximum !== MAX_INT32 && maximum !== Number.MAX_SAFE_INTEGER;
   return [
     ...(minItems !== undefined && maxItems !== undefined ? [`${minItems} to ${maxItems} items.`] : []),
-    ...(minimum !== undefined && !isDescribed ? [`At least ${minimum}${isTypeMaximum ? '' : ` and at most ${maximum}`}.`] : []),
+    ...(minimum !== undefined && !isDescribed ? [`At least ${minimum}${hasMaximum ? ` and at most ${maximum}` : ''}.`] : []),
     ...(maxLength === undefined ? [] : [`At most ${maxLength} characters.`]),
   ];
 }
 
 const MAX_INT32 = 2 ** 31 - 1;
 
-function sentence(text: string): string {
+function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
@@ -155,12 +155,12 @@ const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | '
 };
 
 /** Returns the section on Secrets. Keys and labels are those of the registered output forms. */
-function secretSection(): string {
+function renderSecretSection(): string {
   const forms = [...outputForms];
   const meanings = new Map(forms.flatMap(([, { keys }]) => Object.entries(keys)));
   const keys = [
     [`\`${TOKEN_KEY}\``, 'any', 'Bearer token.'],
-    ...[...meanings].map(([key, meaning]) => [`\`${key}\``, namesOf(forms.filter(([, form]) => key in form.keys)), meaning]),
+    ...[...meanings].map(([key, meaning]) => [`\`${key}\``, formatNames(forms.filter(([, form]) => key in form.keys)), meaning]),
     ['keys of `spec.secret.keys`', 'any', 'Value of the source in the `from` field of the key.'],
   ];
   const labels = forms.flatMap(([name, form]) =>
@@ -172,21 +172,21 @@ function secretSection(): string {
 The Secret of a ManagedToken is in the namespace of the ManagedToken, has the type \`Opaque\`, is owned by the ManagedToken, and is
 deleted with it. Purser writes a token and its annotations in one request. When Purser removes the token, for example after the token
 has expired, the Secret keeps only keys under which an output stores a value without the token, such as \`server\`. Purser removes the
-keys that contain the token (${tokenKeys()
+keys that contain the token (${findTokenKeys()
     .map((key) => `\`${key}\``)
     .join(', ')}) and all other keys, including those of
 \`spec.secret.keys\`.
 
-${table(['key', 'output', 'meaning'], keys)}
+${renderTable(['key', 'output', 'meaning'], keys)}
 The Secret has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`, and the labels and annotations in \`spec.secret\`.
 ${labels.join('. ')}, and the labels of the Cluster that
 \`spec.secret.argocd.labelsFromCluster\` lists. The first three annotations below are for consumers; the others are for Purser's own use.
 Times are in UTC, such as \`2026-01-31T12:00:00Z\`.
 
-${table(['annotation', 'meaning'], annotations)}`;
+${renderTable(['annotation', 'meaning'], annotations)}`;
 }
 
-function namesOf(forms: readonly (readonly [string, unknown])[]): string {
+function formatNames(forms: readonly (readonly [string, unknown])[]): string {
   return forms.map(([name]) => `\`${name}\``).join(', ');
 }
 
@@ -202,16 +202,16 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly description: string }>>;
 }
 
-function facadeSection(): string {
+function renderFacadeSection(): string {
   const { paths, components } = buildOpenApi('orchestrator', ALL_LISTS);
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => operationSection(`${method.toUpperCase()} ${path}`, operation as Operation)),
+    Object.entries(methods).map(([method, operation]) => renderOperation(`${method.toUpperCase()} ${path}`, operation as Operation)),
   );
   const schemas = Object.entries(components.schemas as Readonly<Record<string, Schema>>).map(
     ([name, schema]) =>
-      `### Object: ${name}\n\n${schema.description}\n\n${table(
+      `### Object: ${name}\n\n${schema.description}\n\n${renderTable(
         ['field', 'type', 'meaning'],
-        rows(schema, name)
+        toRows(schema, name)
           // Fields without a description come from Kubernetes.
           .filter(([, type, , meaning]) => meaning !== '' || (type ?? '') in components.schemas)
           .map(([field = '', type = '', , meaning = '']) => [field.replace(`${name}.`, ''), type, meaning]),
@@ -225,8 +225,8 @@ the same reasons and codes as in kube-apiserver. \`orchestrator\` is the default
 ${[...operations, ...schemas].join('\n')}`;
 }
 
-function operationSection(line: string, { summary, description, parameters, responses }: Operation): string {
-  const given = parameters.map(({ name, in: place, schema, description: text }) => [`\`${name}\``, place, typeOf(schema), text]);
+function renderOperation(line: string, { summary, description, parameters, responses }: Operation): string {
+  const given = parameters.map(({ name, in: place, schema, description: text }) => [`\`${name}\``, place, formatType(schema), text]);
   const codes = Object.entries(responses).map(([code, { description: text }]) => [code, text]);
   return `### ${summary.replace(/\.$/, '')}
 
@@ -234,15 +234,15 @@ function operationSection(line: string, { summary, description, parameters, resp
 
 ${markPlaceholders(description)}
 
-${table(['parameter', 'in', 'type', 'meaning'], given)}
-${table(['code', 'meaning'], codes)}`;
+${renderTable(['parameter', 'in', 'type', 'meaning'], given)}
+${renderTable(['code', 'meaning'], codes)}`;
 }
 
-function table(head: Row, body: readonly Row[]): string {
-  return [head, head.map(() => '---'), ...body].map((cells) => `| ${cells.map(cell).join(' | ')} |\n`).join('');
+function renderTable(head: Row, body: readonly Row[]): string {
+  return [head, head.map(() => '---'), ...body].map((cells) => `| ${cells.map(renderCell).join(' | ')} |\n`).join('');
 }
 
-function cell(text: string): string {
+function renderCell(text: string): string {
   return markPlaceholders(text.replaceAll('|', '\\|'));
 }
 
@@ -251,4 +251,4 @@ function markPlaceholders(text: string): string {
   return text.replaceAll(/(?<!`)((?:set:)?<[\w</>-]+>)(?!`)/g, '`$1`');
 }
 
-if (import.meta.main) await writeFile(REFERENCE, await apiReference());
+if (import.meta.main) await writeFile(REFERENCE, await renderReference());

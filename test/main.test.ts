@@ -20,7 +20,7 @@ describe('purser run', () => {
       'a missing certificate file',
       {},
       ['--facade-tls-cert=/none/tls.crt', '--facade-tls-key=/none/tls.key'],
-      /^purser: cannot load the certificate: ENOENT.*--facade-tls-cert and --facade-tls-key\n$/,
+      /^purser: cannot load the certificate or its key: ENOENT.*--facade-tls-cert and --facade-tls-key name\n$/,
     ],
   ])('prints one line and exits with 2 for %s', async (_, env, args, line) => {
     const plain = { NODE_OPTIONS: '', KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '' };

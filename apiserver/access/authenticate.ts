@@ -19,7 +19,7 @@ export type Authentication =
   | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
   | { readonly type: 'rejected'; readonly reason: string };
 
-/** Authenticates a request by its Authorization header. A token must be valid for one of `audiences`; no token means anonymous. */
+/** Authenticates a request by its Authorization header. A token must be valid for one of `audiences`. No token means anonymous. */
 export async function authenticate(
   authorization: string | undefined,
   audiences: readonly string[],

@@ -12,40 +12,40 @@ const HEALTH = ['/healthz', '/livez', '/readyz'];
 const VERSION = ['/version', '/version/'];
 
 /** Returns the default ClusterRoles and ClusterRoleBindings. The role aggregator fills in the rules of aggregated roles. */
-export function bootstrapPolicy(): readonly KubeObject[] {
+export function createBootstrapPolicy(): readonly KubeObject[] {
   return [
-    clusterRole('cluster-admin', [
+    createClusterRole('cluster-admin', [
       { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
       { verbs: ['*'], nonResourceURLs: ['*'] },
     ]),
-    aggregatedRole('admin'),
-    aggregatedRole('edit', 'admin'),
-    aggregatedRole('view', 'edit'),
-    clusterRole('system:aggregate-to-admin', ADMIN_RULES, 'admin'),
-    clusterRole('system:aggregate-to-edit', EDIT_RULES, 'edit'),
-    clusterRole('system:aggregate-to-view', VIEW_RULES, 'view'),
-    clusterRole('system:auth-delegator', [
+    createAggregatedRole('admin'),
+    createAggregatedRole('edit', 'admin'),
+    createAggregatedRole('view', 'edit'),
+    createClusterRole('system:aggregate-to-admin', ADMIN_RULES, 'admin'),
+    createClusterRole('system:aggregate-to-edit', EDIT_RULES, 'edit'),
+    createClusterRole('system:aggregate-to-view', VIEW_RULES, 'view'),
+    createClusterRole('system:auth-delegator', [
       { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'] },
       { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'] },
     ]),
-    clusterRole('system:basic-user', [
+    createClusterRole('system:basic-user', [
       { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] },
       { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
     ]),
-    clusterRole('system:discovery', [
-      readPaths('/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*', '/readyz', ...VERSION),
+    createClusterRole('system:discovery', [
+      createReadRule('/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*', '/readyz', ...VERSION),
     ]),
-    clusterRole('system:monitoring', [readPaths(...[...HEALTH, ...HEALTH.map((path) => `${path}/*`), '/metrics'].sort())]),
-    clusterRole('system:public-info-viewer', [readPaths(...HEALTH, ...VERSION)]),
-    clusterRole('system:service-account-issuer-discovery', [
-      readPaths('/.well-known/openid-configuration', '/.well-known/openid-configuration/', '/openid/v1/jwks', '/openid/v1/jwks/'),
+    createClusterRole('system:monitoring', [createReadRule(...[...HEALTH, ...HEALTH.map((path) => `${path}/*`), '/metrics'].sort())]),
+    createClusterRole('system:public-info-viewer', [createReadRule(...HEALTH, ...VERSION)]),
+    createClusterRole('system:service-account-issuer-discovery', [
+      createReadRule('/.well-known/openid-configuration', '/.well-known/openid-configuration/', '/openid/v1/jwks', '/openid/v1/jwks/'),
     ]),
-    clusterRoleBinding('cluster-admin', 'system:masters'),
-    clusterRoleBinding('system:basic-user', 'system:authenticated'),
-    clusterRoleBinding('system:discovery', 'system:authenticated'),
-    clusterRoleBinding('system:monitoring', 'system:monitoring'),
-    clusterRoleBinding('system:public-info-viewer', 'system:authenticated', 'system:unauthenticated'),
-    clusterRoleBinding('system:service-account-issuer-discovery', 'system:serviceaccounts'),
+    createClusterRoleBinding('cluster-admin', 'system:masters'),
+    createClusterRoleBinding('system:basic-user', 'system:authenticated'),
+    createClusterRoleBinding('system:discovery', 'system:authenticated'),
+    createClusterRoleBinding('system:monitoring', 'system:monitoring'),
+    createClusterRoleBinding('system:public-info-viewer', 'system:authenticated', 'system:unauthenticated'),
+    createClusterRoleBinding('system:service-account-issuer-discovery', 'system:serviceaccounts'),
   ];
 }
 
@@ -67,47 +67,47 @@ const VIEW_RULES: readonly PolicyRule[] = [
   { verbs: READ, apiGroups: [''], resources: ['events'] },
 ];
 
-function readPaths(...nonResourceURLs: readonly string[]): PolicyRule {
+function createReadRule(...nonResourceURLs: readonly string[]): PolicyRule {
   return { verbs: ['get'], nonResourceURLs };
 }
 
 /** Returns a ClusterRole whose rules are aggregated into the ClusterRole `aggregateTo`, if given. */
-function clusterRole(name: string, rules: readonly PolicyRule[], aggregateTo?: string): KubeObject {
-  return { apiVersion: API_VERSION, kind: 'ClusterRole', metadata: metadata(name, aggregateTo), rules };
+function createClusterRole(name: string, rules: readonly PolicyRule[], aggregateTo?: string): KubeObject {
+  return { apiVersion: API_VERSION, kind: 'ClusterRole', metadata: createMetadata(name, aggregateTo), rules };
 }
 
-function aggregatedRole(name: string, aggregateTo?: string): KubeObject {
-  const selector = { matchLabels: { [aggregationLabel(name)]: 'true' } };
+function createAggregatedRole(name: string, aggregateTo?: string): KubeObject {
+  const selector = { matchLabels: { [toAggregationLabel(name)]: 'true' } };
   return {
     apiVersion: API_VERSION,
     kind: 'ClusterRole',
-    metadata: metadata(name, aggregateTo),
+    metadata: createMetadata(name, aggregateTo),
     aggregationRule: { clusterRoleSelectors: [selector] },
   };
 }
 
 /** Returns a binding of groups to the ClusterRole with the same name. */
-function clusterRoleBinding(name: string, ...groups: readonly string[]): KubeObject {
+function createClusterRoleBinding(name: string, ...groups: readonly string[]): KubeObject {
   return {
     apiVersion: API_VERSION,
     kind: 'ClusterRoleBinding',
-    metadata: metadata(name),
+    metadata: createMetadata(name),
     subjects: groups.map((group) => ({ kind: 'Group', apiGroup: RBAC_GROUP, name: group })),
     roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name },
   };
 }
 
-function metadata(name: string, aggregateTo?: string): KubeObject['metadata'] {
+function createMetadata(name: string, aggregateTo?: string): KubeObject['metadata'] {
   return {
     name,
     labels: {
       'kubernetes.io/bootstrapping': 'rbac-defaults',
-      ...(aggregateTo !== undefined && { [aggregationLabel(aggregateTo)]: 'true' }),
+      ...(aggregateTo !== undefined && { [toAggregationLabel(aggregateTo)]: 'true' }),
     },
     annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
   };
 }
 
-function aggregationLabel(role: string): string {
+function toAggregationLabel(role: string): string {
   return `${RBAC_GROUP}/aggregate-to-${role}`;
 }

@@ -5,7 +5,7 @@ import { type AccessAttributes, decide, type Policy } from '../../src/kubernetes
 import { badRequest } from '../../src/kubernetes/status.ts';
 import { decodeHeader } from '../../src/kubernetes/wire/utf8.ts';
 import { notSupported } from '../unsupported.ts';
-import { serviceAccountGroups, serviceAccountOf, type User, withGroup } from './user.ts';
+import { parseServiceAccountUsername, toServiceAccountGroups, type User, withGroup } from './user.ts';
 
 /** Headers by lowercase name, as in Node's `headersDistinct`. */
 type Headers = Readonly<Record<string, readonly string[] | undefined>>;
@@ -23,25 +23,25 @@ export function impersonate(requestor: User, headers: Headers, attributes: Acces
     if (groups.length === 0) return requestor;
     throw badRequest('requested groups without impersonating a user name');
   }
-  const serviceAccount = serviceAccountOf(name);
+  const serviceAccount = parseServiceAccountUsername(name);
   const targets = [
     serviceAccount === undefined ? { resource: 'users', name } : { resource: 'serviceaccounts', ...serviceAccount },
     ...groups.map((group) => ({ resource: 'groups', name: group })),
   ];
-  const isAllowed = targets.every((each) => decide(requestor, impersonation(each), policy).allowed);
-  if (!isAllowed) throw rejection(requestor, serviceAccount === undefined ? 'user-info' : 'serviceaccount', attributes);
+  const isAllowed = targets.every((each) => decide(requestor, toAttributes(each), policy).allowed);
+  if (!isAllowed) throw impersonationForbidden(requestor, serviceAccount === undefined ? 'user-info' : 'serviceaccount', attributes);
   return withSystemGroups({
     name,
-    groups: serviceAccount && groups.length === 0 ? serviceAccountGroups(serviceAccount.namespace) : groups,
+    groups: serviceAccount && groups.length === 0 ? toServiceAccountGroups(serviceAccount.namespace) : groups,
   });
 }
 
-function impersonation(target: { readonly resource: string; readonly name: string; readonly namespace?: string }): AccessAttributes {
+function toAttributes(target: { readonly resource: string; readonly name: string; readonly namespace?: string }): AccessAttributes {
   return { type: 'resource', verb: 'impersonate', group: '', subresource: '', namespace: '', ...target };
 }
 
 /** Returns kube-apiserver's error: the message names the verb that the first mode of constrained impersonation checks. */
-function rejection(requestor: User, mode: string, attributes: AccessAttributes): Error {
+function impersonationForbidden(requestor: User, mode: string, attributes: AccessAttributes): Error {
   return accessForbidden(requestor, { ...attributes, verb: `impersonate-on:${mode}:${attributes.verb}` }, '');
 }
 

@@ -29,10 +29,10 @@ export function authorize(user: User, attributes: AccessAttributes, policy: Poli
 }
 
 /** Returns a policy that reads the stored roles and bindings for each decision. */
-export function storedPolicy(objects: ObjectSource): Policy {
+export function createStoredPolicy(objects: ObjectSource): Policy {
   return {
-    clusterRoleBindings: () => bindings(objects.list(RBAC_GROUP, 'clusterrolebindings')),
-    roleBindings: (namespace) => bindings(objects.list(RBAC_GROUP, 'rolebindings', namespace)),
+    clusterRoleBindings: () => toBindings(objects.list(RBAC_GROUP, 'clusterrolebindings')),
+    roleBindings: (namespace) => toBindings(objects.list(RBAC_GROUP, 'rolebindings', namespace)),
     rules(ref, namespace) {
       const role: StoredRole | undefined = findRole(objects, ref, namespace);
       return role && (role.rules ?? []);
@@ -52,7 +52,7 @@ interface StoredBinding extends KubeObject {
 /** Cache of converted bindings, by stored object: every decision reads all bindings, and stored objects are immutable. */
 const bindingCache = new WeakMap<KubeObject, RbacBinding>();
 
-function* bindings(objects: readonly KubeObject[]): Generator<RbacBinding> {
+function* toBindings(objects: readonly KubeObject[]): Generator<RbacBinding> {
   for (const object of objects) {
     const binding = bindingCache.get(object) ?? toBinding(object);
     bindingCache.set(object, binding);

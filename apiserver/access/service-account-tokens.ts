@@ -2,10 +2,10 @@
 // object is deleted.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { goQuote } from '../../src/std/go-text.ts';
+import { quoteGoString } from '../../src/std/go-text.ts';
 import type { ObjectSource } from './policy.ts';
 import { isSignedBy, parseToken, type SigningKey } from './signing-key.ts';
-import { serviceAccountGroups, type User } from './user.ts';
+import { toServiceAccountGroups, type User } from './user.ts';
 
 /** A token's reference to an object. A reference to a missing node has no uid. */
 export interface ClaimedObject {
@@ -48,7 +48,7 @@ export interface TokenGrant {
 }
 
 /** Returns the claims of a token issued at `now`. */
-export function claimsFor(grant: TokenGrant, now: number): TokenClaims {
+export function createClaims(grant: TokenGrant, now: number): TokenClaims {
   const { namespace = '', name = '' } = grant.serviceAccount.metadata;
   const issuedAt = Math.floor(now / 1000);
   const { node, pod, secret } = grant.bound ?? {};
@@ -98,8 +98,8 @@ export async function verifyServiceAccountToken(
 ): Promise<TokenVerdict> {
   const parsed = parseToken(token);
   if (parsed === undefined || parsed.claims['iss'] !== issuer.issuer) return { type: 'unknown' };
-  if (parsed.kid !== '' && parsed.kid !== issuer.key.id) return rejected('invalid signature, no keys found');
-  if (!(await isSignedBy(token, issuer.key))) return rejected('go-jose/go-jose: error in cryptographic primitive');
+  if (parsed.kid !== '' && parsed.kid !== issuer.key.id) return toRejection('invalid signature, no keys found');
+  if (!(await isSignedBy(token, issuer.key))) return toRejection('go-jose/go-jose: error in cryptographic primitive');
   return verifyClaims(parsed.claims, audiences, issuer, now);
 }
 
@@ -107,10 +107,12 @@ function verifyClaims(claims: TokenClaims, audiences: readonly string[], issuer:
   const tokenAudiences = audiencesOf(claims) ?? issuer.audiences;
   const matching = audiences.filter((audience) => tokenAudiences.includes(audience));
   if (matching.length === 0) {
-    return rejected(`token audiences ${quotedList(tokenAudiences)} is invalid for the target audiences ${quotedList(audiences)}`);
+    return toRejection(
+      `token audiences ${formatQuotedList(tokenAudiences)} is invalid for the target audiences ${formatQuotedList(audiences)}`,
+    );
   }
-  const reason = timeProblem(claims, now) ?? objectProblem(claims['kubernetes.io'] ?? {}, issuer.objects, now);
-  return reason === undefined ? { type: 'accepted', user: toUser(claims), audiences: matching } : rejected(reason);
+  const reason = findTimeProblem(claims, now) ?? findObjectProblem(claims['kubernetes.io'] ?? {}, issuer.objects, now);
+  return reason === undefined ? { type: 'accepted', user: toUser(claims), audiences: matching } : toRejection(reason);
 }
 
 function toUser({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
@@ -128,7 +130,7 @@ function toUser({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
     uid,
-    groups: serviceAccountGroups(namespace),
+    groups: toServiceAccountGroups(namespace),
     ...(extra.length > 0 && { extra: Object.fromEntries(extra) }),
   };
 }
@@ -136,7 +138,7 @@ function toUser({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
 /** Tolerated clock skew. A token also remains valid for this time after the deletionTimestamp of its service account or bound object. */
 const LEEWAY_MS = 60_000;
 
-function rejected(reason: string): TokenVerdict {
+function toRejection(reason: string): TokenVerdict {
   return { type: 'rejected', reason };
 }
 
@@ -145,24 +147,24 @@ function audiencesOf({ aud = [] }: TokenClaims): readonly string[] | undefined {
   return audiences.length > 0 ? audiences : undefined;
 }
 
-function timeProblem({ nbf, exp, iat }: TokenClaims, now: number): string | undefined {
+function findTimeProblem({ nbf, exp, iat }: TokenClaims, now: number): string | undefined {
   if (nbf !== undefined && now + LEEWAY_MS < nbf * 1000) return 'service account token is not valid yet';
   if (exp !== undefined && now - LEEWAY_MS > exp * 1000) return 'service account token has expired';
   if (iat !== undefined && now + LEEWAY_MS < iat * 1000) return 'service account token is issued in the future';
   return undefined;
 }
 
-function objectProblem(claims: KubernetesClaims, objects: ObjectSource, now: number): string | undefined {
+function findObjectProblem(claims: KubernetesClaims, objects: ObjectSource, now: number): string | undefined {
   const { namespace = '', serviceaccount = {}, secret, pod, node } = claims;
-  const problem = serviceAccountProblem(namespace, serviceaccount, objects, now);
+  const problem = findServiceAccountProblem(namespace, serviceaccount, objects, now);
   if (problem !== undefined) return problem;
-  if (secret !== undefined) return boundProblem('secret', secret, objects.get('', 'secrets', namespace, secret.name ?? ''), now);
+  if (secret !== undefined) return findBoundProblem('secret', secret, objects.get('', 'secrets', namespace, secret.name ?? ''), now);
   // The node of a Pod is informational and is not verified.
-  if (pod !== undefined) return boundProblem('pod', pod, objects.get('', 'pods', namespace, pod.name ?? ''), now);
-  return node && boundProblem('node', node, objects.get('', 'nodes', '', node.name ?? ''), now);
+  if (pod !== undefined) return findBoundProblem('pod', pod, objects.get('', 'pods', namespace, pod.name ?? ''), now);
+  return node && findBoundProblem('node', node, objects.get('', 'nodes', '', node.name ?? ''), now);
 }
 
-function serviceAccountProblem(
+function findServiceAccountProblem(
   namespace: string,
   { name = '', uid = '' }: ClaimedObject,
   objects: ObjectSource,
@@ -174,7 +176,7 @@ function serviceAccountProblem(
   return wasDeleted(serviceAccount, now) ? `service account ${namespace}/${name} has been deleted` : undefined;
 }
 
-function boundProblem(kind: string, { uid = '' }: ClaimedObject, object: KubeObject | undefined, now: number): string | undefined {
+function findBoundProblem(kind: string, { uid = '' }: ClaimedObject, object: KubeObject | undefined, now: number): string | undefined {
   if (object === undefined) return 'service account token has been invalidated';
   if (object.metadata.uid !== uid) {
     return `${kind} UID (${object.metadata.uid}) does not match service account ${kind} ref claim (${uid})`;
@@ -186,6 +188,6 @@ function wasDeleted({ metadata: { deletionTimestamp } }: KubeObject, now: number
   return deletionTimestamp !== undefined && Date.parse(deletionTimestamp) < now - LEEWAY_MS;
 }
 
-function quotedList(texts: readonly string[]): string {
-  return `[${texts.map(goQuote).join(' ')}]`;
+function formatQuotedList(texts: readonly string[]): string {
+  return `[${texts.map(quoteGoString).join(' ')}]`;
 }

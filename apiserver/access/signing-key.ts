@@ -25,12 +25,12 @@ export function parseSigningKey(pem: string): SigningKey {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Signs claims; keeps their order. */
+/** Signs claims. The token contains the claims in the given order. */
 export async function signToken(claims: Claims, key: SigningKey): Promise<string> {
   return new SignJWT({ ...claims }).setProtectedHeader({ alg: ALGORITHM, kid: key.id }).sign(key.privateKey);
 }
 
-/** Parses a token without verifying it; undefined for a string that is not a token. */
+/** Parses a token without verifying it. Returns undefined for a string that is not a token. */
 export function parseToken(token: string): { readonly kid: string; readonly claims: Claims } | undefined {
   try {
     const { kid = '' } = decodeProtectedHeader(token);
@@ -57,7 +57,7 @@ export interface OidcDocument {
 const CACHE_CONTROL = 'public, max-age=3600';
 
 /** Returns the document of `/.well-known/openid-configuration`. */
-export function openIdConfiguration(issuer: string, jwksUri: string): OidcDocument {
+export function createOpenIdDocument(issuer: string, jwksUri: string): OidcDocument {
   const body = {
     issuer,
     jwks_uri: jwksUri,
@@ -69,7 +69,7 @@ export function openIdConfiguration(issuer: string, jwksUri: string): OidcDocume
 }
 
 /** Returns the document of `/openid/v1/jwks`. */
-export function keySet(key: SigningKey): OidcDocument {
+export function createKeySet(key: SigningKey): OidcDocument {
   const { kty, ...parameters } = key.publicKey.export({ format: 'jwk' });
   const body = { keys: [{ use: 'sig', kty, kid: key.id, alg: ALGORITHM, ...parameters }] };
   return { body: JSON.stringify(body), contentType: 'application/jwk-set+json', cacheControl: CACHE_CONTROL };

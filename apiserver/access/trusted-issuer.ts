@@ -21,7 +21,7 @@ export interface TrustedIssuer {
   readonly usernamePrefix: string;
 }
 
-/** Verifies tokens with the issuer's keys, which are fetched once: in a local run, they do not change while the process runs. */
+/** Verifier of a trusted issuer's tokens. Fetches the issuer's keys once: in a local run, the keys do not change while the process runs. */
 export class TrustedTokenVerifier {
   readonly #issuer: TrustedIssuer;
   readonly #serverUrl: () => string;

@@ -1,8 +1,8 @@
 // Users, and the user names and groups of service accounts.
 
-import { dns1123LabelProblems, dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
+import { validateDns1123Label, validateDns1123Subdomain } from '../../src/kubernetes/names.ts';
 
-/** The authenticated sender of a request. */
+/** Sender of a request: authenticated, impersonated or anonymous. */
 export interface User {
   readonly name: string;
   readonly uid?: string;
@@ -13,15 +13,15 @@ export interface User {
 const PREFIX = 'system:serviceaccount:';
 
 /** Returns the service account of a user name `system:serviceaccount:NAMESPACE:NAME`; undefined for other names. */
-export function serviceAccountOf(userName: string): { readonly namespace: string; readonly name: string } | undefined {
+export function parseServiceAccountUsername(userName: string): { readonly namespace: string; readonly name: string } | undefined {
   if (!userName.startsWith(PREFIX)) return undefined;
   const [namespace = '', name = '', ...rest] = userName.slice(PREFIX.length).split(':');
-  const isValid = rest.length === 0 && dns1123LabelProblems(namespace).length === 0 && dns1123SubdomainProblems(name).length === 0;
+  const isValid = rest.length === 0 && validateDns1123Label(namespace).length === 0 && validateDns1123Subdomain(name).length === 0;
   return isValid ? { namespace, name } : undefined;
 }
 
 /** Returns the groups that every service account in a namespace belongs to. */
-export function serviceAccountGroups(namespace: string): readonly string[] {
+export function toServiceAccountGroups(namespace: string): readonly string[] {
   return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
 }
 

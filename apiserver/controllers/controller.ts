@@ -10,7 +10,7 @@ export type StartController = (api: Api) => Stop;
 export type Stop = () => void;
 
 /** Returns the writer of a controller; `manager` names the Kubernetes component that makes these writes on a real cluster. */
-export function systemWriter(manager: string): Writer {
+export function createSystemWriter(manager: string): Writer {
   return { manager, dryRun: false, warn: () => {}, authorizeCreate: () => {} };
 }
 

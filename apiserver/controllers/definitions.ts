@@ -1,17 +1,17 @@
 // The controller of CustomResourceDefinitions: serves and establishes them, and deletes the custom resources of a deleted definition.
 
 import { formatTimestamp } from '../../src/std/timestamp.ts';
-import { customKind, servedKind } from '../kinds/custom.ts';
+import { toCustomKind, toServedKind } from '../kinds/custom.ts';
 import { CLEANUP_FINALIZER, type CustomResourceDefinition, customResourceDefinitionKind, establish } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { ALL_RESOURCES, type StoredObject } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { type Stop, systemWriter, targetOf } from './controller.ts';
+import { createSystemWriter, type Stop, targetOf } from './controller.ts';
 
 const RESOURCE = 'apiextensions.k8s.io/customresourcedefinitions';
-const WRITER = systemWriter('kube-apiserver');
+const WRITER = createSystemWriter('kube-apiserver');
 
 type StoredDefinition = CustomResourceDefinition & StoredObject;
 
@@ -35,7 +35,7 @@ export function serveDefinitions(api: Api): Stop {
 
 function reconcile(api: Api, definition: StoredDefinition): void {
   const { group, names } = definition.spec;
-  api.serve(group, names.plural, servedKind(definition));
+  api.serve(group, names.plural, toServedKind(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
   const next = establish(definition, formatTimestamp(api.now()));
   if (next !== definition) updateObject(api, targetOf(customResourceDefinitionKind, definition, 'status'), next, WRITER);
@@ -46,7 +46,7 @@ function cleanUp(api: Api, definition: StoredDefinition): void {
   const live = api.store.get(RESOURCE, definition.metadata.name);
   const { finalizers = [] } = live?.metadata ?? {};
   if (live === undefined || !finalizers.includes(CLEANUP_FINALIZER)) return;
-  const kind = customKind(definition);
+  const kind = toCustomKind(definition);
   if (kind !== undefined && !deleteAll(api, kind)) return;
   const { finalizers: _, ...metadata } = live.metadata;
   const others = finalizers.filter((name) => name !== CLEANUP_FINALIZER);

@@ -8,7 +8,7 @@ import { ALL_RESOURCES, type StoredObject } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { type Stop, systemWriter, targetOf } from './controller.ts';
+import { createSystemWriter, type Stop, targetOf } from './controller.ts';
 
 interface Location {
   readonly resource: string;
@@ -79,7 +79,7 @@ class OwnerGraph {
   }
 }
 
-const WRITER = systemWriter('kube-controller-manager');
+const WRITER = createSystemWriter('kube-controller-manager');
 
 export function collectGarbage(api: Api): Stop {
   const graph = new OwnerGraph(api.registry);
@@ -101,7 +101,7 @@ export function collectGarbage(api: Api): Stop {
 /** Deletes an object whose owners are all missing; otherwise removes its references to missing owners. */
 function collect(api: Api, graph: OwnerGraph, { resource, key }: Location): void {
   const object = api.store.get(resource, key);
-  const kind = api.registry.byResource(resource);
+  const kind = api.registry.findByResource(resource);
   if (object === undefined || kind === undefined) return;
   const { ownerReferences = [], deletionTimestamp } = object.metadata;
   const missing = graph.missingOwners(object);

@@ -35,7 +35,7 @@ function terminate(api: Api, namespace: string): void {
 
 function listContent(api: Api, namespace: string): readonly { readonly kind: Kind; readonly object: KubeObject }[] {
   return api.store.resources().flatMap((resource) => {
-    const kind = api.registry.byResource(resource);
+    const kind = api.registry.findByResource(resource);
     return kind?.namespaced ? api.store.list(resource, namespace).map((object) => ({ kind, object })) : [];
   });
 }

@@ -6,7 +6,7 @@ import { parseGroupVersion } from '../../src/kubernetes/wire/group-version-kind.
 import { serviceAccountKind } from '../kinds/service-account.ts';
 import type { Api } from '../verbs/api.ts';
 import { createObject } from '../verbs/create.ts';
-import { type StartController, type Stop, systemWriter, targetOf } from './controller.ts';
+import { createSystemWriter, type StartController, type Stop, targetOf } from './controller.ts';
 import { serveDefinitions } from './definitions.ts';
 import { collectGarbage } from './garbage-collector.ts';
 import { terminateNamespaces } from './namespace-terminator.ts';
@@ -54,14 +54,14 @@ function createMissing(api: Api, objects: readonly KubeObject[]): void {
     const kind = api.registry.findKind(group, version, object.kind);
     if (kind === undefined) throw new Error(`${object.apiVersion} ${object.kind} is not served`);
     try {
-      createObject(api, targetOf(kind, object), kind.rules.applyDefaults(object), systemWriter('kube-apiserver'));
+      createObject(api, targetOf(kind, object), kind.rules.applyDefaults(object), createSystemWriter('kube-apiserver'));
     } catch (error) {
       if (!hasReason(error, 'AlreadyExists')) throw error;
     }
   }
 }
 
-const WRITER = systemWriter('kube-controller-manager');
+const WRITER = createSystemWriter('kube-controller-manager');
 
 /** Creates the service account `default` in every namespace, and re-creates it if it is deleted. */
 function createDefaultServiceAccounts(api: Api): Stop {

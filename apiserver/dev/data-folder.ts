@@ -27,7 +27,7 @@ export class DataFolder {
     this.#state = state;
   }
 
-  /** True until the first `saveState`. */
+  /** True if the folder has no saved state yet. */
   get isNew(): boolean {
     return this.#state === undefined;
   }

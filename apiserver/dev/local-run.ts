@@ -15,8 +15,8 @@ import type { Logger } from '../../src/telemetry/logger.ts';
 import { type AccessibleServer, writeAccessFiles } from './access-files.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './seed.ts';
-import { adminClient, HUB, type LocalServer, startServers, tokensFor } from './servers.ts';
-import { welcomeText } from './welcome.ts';
+import { addMissingTokens, createAdminClient, HUB, type LocalServer, startServers } from './servers.ts';
+import { formatWelcomeText } from './welcome.ts';
 
 export interface LocalRunOptions {
   readonly config: Config;
@@ -60,16 +60,16 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   await publish(servers.hub, served.facade, config).catch((error: unknown) => log.warn({ error }, 'façade access not published'));
   closing.defer(() => readyFile.remove());
   await readyFile.write({
-    ...summary(hub),
+    ...toSummary(hub),
     ...served,
-    clusters: Object.fromEntries(targets.map((target) => [target.name, summary(target)])),
+    clusters: Object.fromEntries(targets.map((target) => [target.name, toSummary(target)])),
   });
   const addresses = {
     facade: `${served.facade}/${config.facadePath}`,
     page: config.facadeUi ? `${served.facade}/ui/` : undefined,
     metrics: `${served.metrics}/metrics`,
   };
-  print(welcomeText({ hub, targets, ...addresses, folder: folder.path, samples: config.samples, cwd }));
+  print(formatWelcomeText({ hub, targets, ...addresses, folder: folder.path, samples: config.samples, cwd }));
   const running = closing.move();
   return { stop: () => running.disposeAsync() };
 }
@@ -80,7 +80,7 @@ interface Servers {
 }
 
 const LOOPBACK = '127.0.0.1';
-/** All components run in this process. */
+/** Components of a local run: all of them, in one process. */
 const ALL: Config['components'] = ['controller', 'facade'];
 /** Time for active requests after Ctrl-C, in milliseconds. A local run stops within two seconds. */
 const DRAIN_MS = 800;
@@ -92,7 +92,7 @@ const KUBECTL = 'kubectl';
 /** Starts the servers with the tokens of the last run, and the targets on the ports of the last run if they are free. */
 async function startLocalServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
-  const tokens = tokensFor([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));
+  const tokens = addMissingTokens([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));
   // A saved state marks a new folder as a data folder. Another run may be using an existing folder, so its state is saved
   // only after the servers have locked the folder.
   if (folder.isNew) await folder.saveState({ tokens });
@@ -104,13 +104,15 @@ async function startLocalServers(folder: DataFolder, config: Config, log: Logger
 
 async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: Config, stopped: AbortSignal): Promise<void> {
   await using closing = new AsyncDisposableStack();
-  const hubClient = adminClient(hub, LOCAL_RUN, closing);
+  const hubClient = createAdminClient(hub, LOCAL_RUN, closing);
   await installOnHub(hubClient, stopped);
-  await Promise.all(targets.map((target) => registerTarget(hubClient, adminClient(target, LOCAL_RUN, closing), target)));
+  await Promise.all(targets.map((target) => registerTarget(hubClient, createAdminClient(target, LOCAL_RUN, closing), target)));
   stopped.throwIfAborted();
   const { sampled } = folder.state;
   const unsampled = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
-  await Promise.all(unsampled.map((server) => (server === hub ? addHubSamples : addTargetSamples)(adminClient(server, KUBECTL, closing))));
+  await Promise.all(
+    unsampled.map((server) => (server === hub ? addHubSamples : addTargetSamples)(createAdminClient(server, KUBECTL, closing))),
+  );
   await folder.saveState({ sampled: [...sampled, ...unsampled.map(({ name }) => name)] });
 }
 
@@ -119,9 +121,9 @@ async function publish(hub: LocalServer, server: string | undefined, { namespace
   if (config.facadeTlsCert !== undefined || config.facadeTlsSecret !== undefined) return;
   await using closing = new AsyncDisposableStack();
   const access = { server, path: facadePath, audiences: config.facadeAudiences };
-  await publishFacadeAccess(adminClient(hub, LOCAL_RUN, closing), namespace, { authority: hub.ca, ...access });
+  await publishFacadeAccess(createAdminClient(hub, LOCAL_RUN, closing), namespace, { authority: hub.ca, ...access });
 }
 
-function summary({ kubeconfig, ca, url, tokens }: AccessibleServer): object {
+function toSummary({ kubeconfig, ca, url, tokens }: AccessibleServer): object {
   return { kubeconfig, ca, api: url, tokens };
 }

@@ -22,7 +22,7 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
   const access = isFederated(name) ? await federate(hub, target) : await issueCredential(target);
   const credential = { namespace: DefaultNamespace, name: `${name}-credential` };
   const values = { ...access, server: url, 'ca.crt': ca, cluster: name };
-  const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, base64(value)]));
+  const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, encodeBase64(value)]));
   await hub.apply(Secrets, { metadata: credential, type: 'Opaque', data }, { force: true });
   await hub.apply(
     Clusters,
@@ -31,7 +31,7 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
       kind: 'Cluster',
       metadata: { name },
       spec: {
-        orchestratorApiEndpoints: { caBundle: base64(ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: url }] },
+        orchestratorApiEndpoints: { caBundle: encodeBase64(ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: url }] },
         authInfo: { controller: { kind: 'Secret', ...credential } },
       },
     },
@@ -81,6 +81,6 @@ const SERVICE_ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
 /** Lifetime of Purser's token on a target. Each start issues a new token. */
 const YEAR_SECONDS = 365 * 24 * 3_600;
 
-function base64(text: string): string {
+function encodeBase64(text: string): string {
   return Buffer.from(text).toString('base64');
 }

@@ -3,7 +3,7 @@
 import { DefaultNamespace, FederatedServiceAccount, OwnAudiencePrefix } from '../../src/api/names.ts';
 import { isListenError, StartError, toListenError } from '../../src/config/start-error.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig, type KubeConfigSource } from '../../src/kube/kube-config.ts';
+import { createFixedConfig, type KubeConfigSource } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
@@ -41,7 +41,7 @@ export interface ServersOptions {
 /** Starts the hub and all targets. Throws a StartError for a port or a folder that cannot be used. */
 export async function startServers(options: ServersOptions): Promise<{ hub: LocalServer; targets: readonly LocalServer[] }> {
   const starting = startServer(HUB, options);
-  const trusts = trustIn(starting);
+  const trusts = toTrustedIssuer(starting);
   const attempts = await Promise.allSettled([
     starting,
     ...options.targets.map((name) => startServer(name, isFederated(name) ? { ...options, trusts } : options)),
@@ -57,7 +57,7 @@ export async function startServers(options: ServersOptions): Promise<{ hub: Loca
 }
 
 /** Creates a client for the administrator of a server; `manager` is the field manager. */
-export function adminClient(server: LocalServer, manager: string, closing: AsyncDisposableStack): KubeClient {
+export function createAdminClient(server: LocalServer, manager: string, closing: AsyncDisposableStack): KubeClient {
   const transport = createTransport(server.admin, { clock: systemClock });
   closing.defer(() => transport.close());
   return new KubeClient(transport, manager);
@@ -85,7 +85,7 @@ interface Started {
 }
 
 /** Returns the issuer configuration of a target that trusts the hub. The hub may still be starting. */
-function trustIn(hub: Promise<Started>): TrustedIssuer {
+function toTrustedIssuer(hub: Promise<Started>): TrustedIssuer {
   return {
     url: HUB_ISSUER,
     discovery: async () => {
@@ -108,7 +108,7 @@ async function startServer(name: string, options: ServerOptions): Promise<Starte
   const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
   const { url, port, ca, issueServingCertificate } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
-  const admin = fixedConfig(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
+  const admin = createFixedConfig(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
   return { server: { name, url, port, ca, tokens, admin, issueServingCertificate }, close: () => server.close() };
 }
 
@@ -125,7 +125,7 @@ async function listenOnLastPort(name: string, options: ServerOptions): Promise<A
 function listenOn(port: number, name: string, { folder, tokens, log, trusts }: ServerOptions): Promise<ApiServer> {
   const report = (error: unknown) => log.error({ server: name, error }, 'unexpected error in local API server');
   const issuer = name === HUB ? HUB_ISSUER : ISSUER;
-  return startApiServer({ folder: folder.pathOf(name), port, issuer, tokens: usersByToken(tokens[name] ?? {}), trusts, report });
+  return startApiServer({ folder: folder.pathOf(name), port, issuer, tokens: toUsersByToken(tokens[name] ?? {}), trusts, report });
 }
 
 /** Returns a StartError for errors that the user can correct, and any other error unchanged. */
@@ -141,7 +141,7 @@ export type Tokens = Readonly<Record<string, string>>;
 export const HUB = 'hub';
 
 /** Returns the known tokens, with a new token for each user of `servers` who has none. */
-export function tokensFor(
+export function addMissingTokens(
   servers: readonly string[],
   known: Readonly<Record<string, Tokens>>,
   newToken: () => string,
@@ -153,10 +153,11 @@ export function tokensFor(
   return { ...known, ...Object.fromEntries(tokens) };
 }
 
-export function usersByToken(tokens: Tokens): ReadonlyMap<string, User> {
+/** Returns the users of a server by their tokens. */
+export function toUsersByToken(tokens: Tokens): ReadonlyMap<string, User> {
   return new Map(Object.entries(tokens).map(([name, token]) => [token, { name, groups: HUB_USERS[name] ?? [] }]));
 }
 
-/** Groups by user. alice and bob have no permissions until the administrator grants them. */
+/** Groups by user. alice and bob have only the permissions of every authenticated user until the administrator grants more. */
 const HUB_USERS: Readonly<Record<string, readonly string[]>> = { admin: ['system:masters'], alice: [], bob: [] };
 const TARGET_USERS = { admin: HUB_USERS['admin'] };

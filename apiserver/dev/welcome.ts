@@ -24,16 +24,16 @@ export interface WelcomeOptions {
 }
 
 /** Returns the text that a local run prints at startup: the addresses of its servers, and three commands to paste into a shell. */
-export function welcomeText(options: WelcomeOptions): string {
+export function formatWelcomeText(options: WelcomeOptions): string {
   const { hub, targets, facade, folder, samples, cwd } = options;
-  const path = relativePath(hub.kubeconfig, cwd);
-  const kubeconfig = path === hub.kubeconfig ? shellQuote(path) : `$PWD/${shellQuote(path)}`;
+  const path = toRelativePath(hub.kubeconfig, cwd);
+  const kubeconfig = path === hub.kubeconfig ? quoteForShell(path) : `$PWD/${quoteForShell(path)}`;
   const [first] = targets;
   const [namespace, serviceAccount] = samples && first !== undefined ? ['deploy', 'deployer'] : ['default', 'default'];
   const server = first === undefined ? '' : ` --audience ${AUDIENCE} --server ${facade}/${first.name}`;
   return `Purser is ready:
 
-${addressLines(options).join('\n')}
+${formatAddressLines(options).join('\n')}
 
 Try in another terminal:
 
@@ -41,16 +41,16 @@ Try in another terminal:
   kubectl get clusters,managedtokens -A
   kubectl create token ${serviceAccount} -n ${namespace}${server}
 
-Press Ctrl-C to stop. Data is stored in ${relativePath(folder, cwd)}. The log follows: warnings, and issued and removed tokens.
+Press Ctrl-C to stop. Data is stored in ${toRelativePath(folder, cwd)}. The log follows: warnings, and issued and removed tokens.
 `;
 }
 
 /** Returns aligned lines with names, addresses and kubeconfig files; lists only the first targets, so that the text fits on one screen. */
-function addressLines({ hub, targets, facade, page, metrics, folder, cwd }: WelcomeOptions): readonly string[] {
+function formatAddressLines({ hub, targets, facade, page, metrics, folder, cwd }: WelcomeOptions): readonly string[] {
   const shown = targets.slice(0, MAX_TARGETS);
   const rows: readonly (readonly string[])[] = [
-    ...[hub, ...shown].map((server) => [server.name, server.url, relativePath(server.kubeconfig, cwd), noteOf(server)]),
-    ...(targets.length > shown.length ? [['…', `more targets: ${targets.length - shown.length}`, relativePath(folder, cwd)]] : []),
+    ...[hub, ...shown].map((server) => [server.name, server.url, toRelativePath(server.kubeconfig, cwd), noteOf(server)]),
+    ...(targets.length > shown.length ? [['…', `more targets: ${targets.length - shown.length}`, toRelativePath(folder, cwd)]] : []),
     ['façade', `${facade}/CLUSTER`],
     ...(page === undefined ? [] : [['web UI', page]]),
     ['metrics', metrics],
@@ -66,11 +66,11 @@ function noteOf({ name }: ShownServer): string {
   return isFederated(name) ? '(trusts the hub, no stored credential)' : '';
 }
 
-function relativePath(absolute: string, cwd: string): string {
+function toRelativePath(absolute: string, cwd: string): string {
   const below = relative(cwd, absolute);
   return below === '' || below.startsWith('..') ? absolute : below;
 }
 
-function shellQuote(path: string): string {
+function quoteForShell(path: string): string {
   return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

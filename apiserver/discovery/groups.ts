@@ -33,14 +33,14 @@ export interface Resource {
 }
 
 /** Returns the groups of `kinds` and of the reviews; the core group has no name and comes first. */
-export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
+export function toGroups(kinds: readonly Kind[]): readonly Group[] {
   const resources = [
     ...kinds.map((kind) => ({
       group: kind.group,
       version: kind.version,
-      resource: { ...kind, storageVersionHash: hashOfStorageVersion(kind) },
+      resource: { ...kind, storageVersionHash: hashStorageVersion(kind) },
     })),
-    ...reviewKinds.map((kind) => ({ group: kind.group, version: kind.version, resource: reviewResource(kind) })),
+    ...reviewKinds.map((kind) => ({ group: kind.group, version: kind.version, resource: toReviewResource(kind) })),
   ];
   const byGroup = Map.groupBy(resources, ({ group }) => group);
   return [...byGroup]
@@ -54,15 +54,15 @@ export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
         }))
         .sort((a, b) => compareUtf8(a.version, b.version)),
     }))
-    .sort((a, b) => priority(a.name) - priority(b.name) || compareUtf8(a.name, b.name));
+    .sort((a, b) => priorityOf(a.name) - priorityOf(b.name) || compareUtf8(a.name, b.name));
 }
 
-function reviewResource({ plural, singular, namespaced, kind }: ReviewKind): Resource {
+function toReviewResource({ plural, singular, namespaced, kind }: ReviewKind): Resource {
   return { plural, singular, namespaced, kind, verbs: ['create'], shortNames: [], categories: [], subresources: [], builtIn: true };
 }
 
 /** Returns the hash that clients use to detect a change to the storage version. */
-function hashOfStorageVersion({ group, version, kind }: Kind): string {
+function hashStorageVersion({ group, version, kind }: Kind): string {
   // For CustomResourceDefinitions, kube-apiserver hashes the kind's first version.
   const stored = kind === 'CustomResourceDefinition' ? 'v1beta1' : version;
   return createHash('sha256').update(`${group}/${stored}/${kind}`).digest().subarray(0, 8).toString('base64');
@@ -78,29 +78,29 @@ const GROUP_ORDER = [
   'coordination.k8s.io',
 ];
 
-function priority(group: string): number {
+function priorityOf(group: string): number {
   const index = GROUP_ORDER.indexOf(group);
   return index === -1 ? GROUP_ORDER.length : index;
 }
 
 /** Returns the document of `/api`. */
-export function apiVersions(serverAddress: string): object {
+export function createApiVersions(serverAddress: string): object {
   return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }] };
 }
 
 /** Returns the document of `/apis`: all groups except the core group. */
-export function apiGroupList(groups: readonly Group[]): object {
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.filter(({ name }) => name !== '').map(apiGroupFields) };
+export function createApiGroupList(groups: readonly Group[]): object {
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.filter(({ name }) => name !== '').map(createApiGroupFields) };
 }
 
 /** Returns the document of `/apis/GROUP`. */
-export function apiGroup(group: Group): object {
-  return { kind: 'APIGroup', apiVersion: 'v1', ...apiGroupFields(group) };
+export function createApiGroup(group: Group): object {
+  return { kind: 'APIGroup', apiVersion: 'v1', ...createApiGroupFields(group) };
 }
 
 /** Returns the document of `/api/v1` and `/apis/GROUP/VERSION`. */
-export function apiResourceList({ group, version, resources }: ServedVersion): object {
-  const entries = resources.flatMap((resource) => [resourceEntry(resource), ...subresourceEntries(resource, group, version)]);
+export function createApiResourceList({ group, version, resources }: ServedVersion): object {
+  const entries = resources.flatMap((resource) => [toResourceEntry(resource), ...toSubresourceEntries(resource, group, version)]);
   return {
     kind: 'APIResourceList',
     ...(group !== '' && { apiVersion: 'v1' }),
@@ -109,12 +109,12 @@ export function apiResourceList({ group, version, resources }: ServedVersion): o
   };
 }
 
-function apiGroupFields({ name, versions }: Group): object {
+function createApiGroupFields({ name, versions }: Group): object {
   const entries = versions.map(({ version }) => ({ groupVersion: apiVersionOf({ group: name, version }), version }));
   return { name, versions: entries, preferredVersion: entries[0] };
 }
 
-function resourceEntry(resource: Resource): object {
+function toResourceEntry(resource: Resource): object {
   const { plural, singular, namespaced, kind, verbs, shortNames, categories, storageVersionHash } = resource;
   return {
     name: plural,
@@ -128,7 +128,7 @@ function resourceEntry(resource: Resource): object {
   };
 }
 
-function subresourceEntries({ plural, namespaced, subresources }: Resource, group: string, version: string): readonly object[] {
+function toSubresourceEntries({ plural, namespaced, subresources }: Resource, group: string, version: string): readonly object[] {
   const sorted = [...subresources].sort((a, b) => compareUtf8(a.name, b.name));
   return sorted.map(({ name, kind, verbs }) => ({
     name: `${plural}/${name}`,
@@ -143,7 +143,7 @@ function subresourceEntries({ plural, namespaced, subresources }: Resource, grou
 const AGGREGATED = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
 
 /** Returns the representation of aggregated discovery if the caller accepts it, even with low priority; undefined otherwise. */
-export function aggregatedRepresentation(preferences: Preferences): Representation | undefined {
+export function negotiateAggregatedDiscovery(preferences: Preferences): Representation | undefined {
   const representation = negotiateConversion(preferences, AGGREGATED);
   return (
     representation && {
@@ -154,7 +154,7 @@ export function aggregatedRepresentation(preferences: Preferences): Representati
 }
 
 /** Returns the aggregated document of `/api` (the core group) or `/apis` (other groups). */
-export function groupDiscoveryList(groups: readonly Group[]): object {
+export function createGroupDiscoveryList(groups: readonly Group[]): object {
   return {
     kind: 'APIGroupDiscoveryList',
     apiVersion: 'apidiscovery.k8s.io/v2',
@@ -163,14 +163,14 @@ export function groupDiscoveryList(groups: readonly Group[]): object {
       metadata: name === '' ? {} : { name },
       versions: versions.map((version) => ({
         version: version.version,
-        resources: version.resources.map((resource) => resourceDiscovery(resource, version)),
+        resources: version.resources.map((resource) => toResourceDiscovery(resource, version)),
         freshness: 'Current',
       })),
     })),
   };
 }
 
-function resourceDiscovery(resource: Resource, { group, version }: ServedVersion): object {
+function toResourceDiscovery(resource: Resource, { group, version }: ServedVersion): object {
   const { plural, singular, namespaced, kind, verbs, shortNames, categories, subresources, builtIn } = resource;
   // For built-in kinds, a group and version equal to those of the document are left empty.
   const responseKind = (own: { group: string; version: string; kind: string }) =>

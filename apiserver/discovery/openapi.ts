@@ -6,7 +6,7 @@ import type { Reply } from '../../src/kubernetes/reply.ts';
 import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { parseAccept } from '../../src/kubernetes/wire/accept.ts';
-import { compareUtf8, goStructJson } from '../../src/std/go-text.ts';
+import { compareUtf8, encodeGoStructJson } from '../../src/std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 
 const ROOT = '/openapi/v3';
@@ -21,21 +21,21 @@ export interface DocumentRequest {
 }
 
 /** Returns the response for an OpenAPI path; undefined for other paths. */
-export function openApiReply(request: DocumentRequest, kinds: readonly Kind[]): Reply | undefined {
+export function serveOpenApi(request: DocumentRequest, kinds: readonly Kind[]): Reply | undefined {
   const { path } = request;
-  if (path === VERSION_2) return version2Reply(request);
+  if (path === VERSION_2) return serveOpenApi2(request);
   if (path !== ROOT && !path.startsWith(`${ROOT}/`)) return undefined;
-  const documents = documentsOf(kinds);
-  if (path === ROOT) return indexReply(documents);
+  const documents = getDocuments(kinds);
+  if (path === ROOT) return serveIndex(documents);
   const document = documents.get(path.slice(ROOT.length + 1));
-  return document === undefined ? { status: 404, headers: {}, body: '' } : documentReply(request, document);
+  return document === undefined ? { status: 404, headers: {}, body: '' } : serveDocument(request, document);
 }
 
 const VERSION_2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 /** `{"swagger":"2.0"}` in protobuf. */
 const VERSION_2_BYTES = '\n\u00032.0';
 
-function version2Reply({ accept = '' }: DocumentRequest): Reply {
+function serveOpenApi2({ accept = '' }: DocumentRequest): Reply {
   const requested = parseAccept(accept).map(({ type, subtype }) => `${type}/${subtype}`);
   // kubectl requests the type with an @, but rejects a response of that type.
   if (requested.some((type) => type.replace('@', '.') === VERSION_2_PROTOBUF))
@@ -51,7 +51,7 @@ interface Document {
 const documentCache = new WeakMap<readonly Kind[], ReadonlyMap<string, Document>>();
 
 /** Returns the documents by path, such as `apis/coordination.k8s.io/v1`; generates them once for each array of kinds. */
-function documentsOf(kinds: readonly Kind[]): ReadonlyMap<string, Document> {
+function getDocuments(kinds: readonly Kind[]): ReadonlyMap<string, Document> {
   const known = documentCache.get(kinds);
   if (known !== undefined) return known;
   const byPath = Map.groupBy(kinds, ({ group, version }) => (group === '' ? `api/${version}` : `apis/${group}/${version}`));
@@ -59,7 +59,7 @@ function documentsOf(kinds: readonly Kind[]): ReadonlyMap<string, Document> {
     [...byPath]
       .sort(([a], [b]) => compareUtf8(a, b))
       .map(([path, members]) => {
-        const body = goStructJson(openApiDocument(members));
+        const body = encodeGoStructJson(createOpenApiDocument(members));
         return [path, { body, hash: createHash('sha512').update(body).digest('hex').toUpperCase() }];
       }),
   );
@@ -67,13 +67,13 @@ function documentsOf(kinds: readonly Kind[]): ReadonlyMap<string, Document> {
   return documents;
 }
 
-function indexReply(documents: ReadonlyMap<string, Document>): Reply {
+function serveIndex(documents: ReadonlyMap<string, Document>): Reply {
   const paths = Object.fromEntries([...documents].map(([path, { hash }]) => [path, { serverRelativeURL: `${ROOT}/${path}?hash=${hash}` }]));
   // kube-apiserver sends the content type that Go detects, and Go does not detect JSON.
-  return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: goStructJson({ paths }) };
+  return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: encodeGoStructJson({ paths }) };
 }
 
-function documentReply({ query, accept, ifNoneMatch }: DocumentRequest, { body, hash }: Document): Reply {
+function serveDocument({ query, accept, ifNoneMatch }: DocumentRequest, { body, hash }: Document): Reply {
   const vary = { vary: 'Accept' };
   if (!acceptsJson(accept)) return { status: 406, headers: vary, body: '' };
   const headers = { 'content-type': 'application/json', etag: `"${hash}"`, ...vary };
@@ -90,8 +90,8 @@ function acceptsJson(accept = ''): boolean {
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 /** Generates the document of one group and version. */
-function openApiDocument(kinds: readonly Kind[]): object {
-  const parts = kinds.map(openApiOf);
+function createOpenApiDocument(kinds: readonly Kind[]): object {
+  const parts = kinds.map(toOpenApi);
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: 'unversioned' },
@@ -106,15 +106,15 @@ interface OpenApi {
 }
 
 /** Returns the paths of a kind, its schema, and the schemas that it references. */
-function openApiOf(kind: Kind): OpenApi {
+function toOpenApi(kind: Kind): OpenApi {
   const { group, version, kind: name } = kind;
   const prefix = `${(group === '' ? 'core.api.k8s.io' : group).split('.').reverse().join('.')}.${version}`;
   const schemas = new Map<string, object>();
   const metadata = `${META}.ObjectMeta`;
-  schemas.set(metadata, publishedSchema(OBJECT_META, { prefix: META, metadata, schemas }));
-  const published = publishedSchema(kind.schema, { prefix, metadata, schemas });
+  schemas.set(metadata, toPublishedSchema(OBJECT_META, { prefix: META, metadata, schemas }));
+  const published = toPublishedSchema(kind.schema, { prefix, metadata, schemas });
   schemas.set(`${prefix}.${name}`, { ...published, 'x-kubernetes-group-version-kind': [{ group, version, kind: name }] });
-  return { paths: pathsOf(kind), schemas: Object.fromEntries(schemas) };
+  return { paths: toPaths(kind), schemas: Object.fromEntries(schemas) };
 }
 
 function toSortedObject(entries: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {
@@ -125,7 +125,7 @@ function toSortedObject(entries: readonly (readonly [string, object])[]): Readon
  * Returns the paths that kubectl reads for a kind: the list path, in which `kubectl explain` finds the kind of a resource, and the object
  * path, in which `kubectl apply` finds the supported patches and query parameters.
  */
-function pathsOf({ group, version, kind, plural, namespaced, builtIn }: Kind): Readonly<Record<string, object>> {
+function toPaths({ group, version, kind, plural, namespaced, builtIn }: Kind): Readonly<Record<string, object>> {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const common = { 'x-kubernetes-group-version-kind': { group, version, kind }, responses: { '200': { description: 'OK' } } };
   const patchTypes = ['apply-patch+yaml', 'json-patch+json', 'merge-patch+json', ...(builtIn ? ['strategic-merge-patch+json'] : [])];
@@ -153,19 +153,19 @@ interface Components {
 }
 
 /** Returns the published form of a schema; adds the structs that it references to the components. */
-function publishedSchema({ go, ...schema }: Schema, components: Components): object {
+function toPublishedSchema({ go, ...schema }: Schema, components: Components): object {
   const { properties, items, additionalProperties: values, ...rest } = schema;
   if (go?.codec !== undefined) return { ...CODECS[go.codec], ...descriptionOf(schema) };
   return {
     ...rest,
-    ...(properties !== undefined && publishedFields(properties, components)),
-    ...(items !== undefined && { items: referenceOrSchema(items, components) }),
-    ...(values !== undefined && { additionalProperties: typeof values === 'object' ? referenceOrSchema(values, components) : values }),
+    ...(properties !== undefined && toPublishedFields(properties, components)),
+    ...(items !== undefined && { items: toReferenceOrSchema(items, components) }),
+    ...(values !== undefined && { additionalProperties: typeof values === 'object' ? toReferenceOrSchema(values, components) : values }),
   };
 }
 
-function publishedFields(properties: NonNullable<Schema['properties']>, components: Components): object {
-  const fields = Object.entries(properties).map(([key, property]) => [key, referenceOrSchema(property, components)] as const);
+function toPublishedFields(properties: NonNullable<Schema['properties']>, components: Components): object {
+  const fields = Object.entries(properties).map(([key, property]) => [key, toReferenceOrSchema(property, components)] as const);
   // A string field that Go encodes even if it is empty is required.
   const required = Object.keys(properties).filter((key) => properties[key]?.go?.zero === '');
   return { properties: Object.fromEntries(fields), ...(required.length > 0 && { required }) };
@@ -184,15 +184,15 @@ function descriptionOf({ description }: { readonly description?: string | undefi
 }
 
 /** Returns a reference for a named struct, and the published form of any other schema. */
-function referenceOrSchema(schema: Schema, components: Components): object {
+function toReferenceOrSchema(schema: Schema, components: Components): object {
   const { struct } = schema.go ?? {};
-  if (struct === undefined) return publishedSchema(schema, components);
+  if (struct === undefined) return toPublishedSchema(schema, components);
   const name = struct === 'ObjectMeta' ? components.metadata : `${components.prefix}.${struct}`;
   if (struct !== 'ObjectMeta' && !components.schemas.has(name)) {
     components.schemas.set(name, {});
     // The description of a field does not describe the struct.
     const { description: _, ...own } = schema;
-    components.schemas.set(name, publishedSchema(own, components));
+    components.schemas.set(name, toPublishedSchema(own, components));
   }
   return { ...descriptionOf(schema), allOf: [{ $ref: `#/components/schemas/${name}` }] };
 }

@@ -3,23 +3,23 @@
 
 import { createHash } from 'node:crypto';
 import { arch, platform } from 'node:os';
-import { plainTextReply, type Reply } from '../../src/kubernetes/reply.ts';
+import { createPlainTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import { formatBody } from '../../src/kubernetes/wire/encode.ts';
 import { checkRoutable, negotiateDocument, type Representation } from '../../src/kubernetes/wire/negotiate.ts';
-import { goStructJson } from '../../src/std/go-text.ts';
+import { encodeGoStructJson } from '../../src/std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 import {
-  aggregatedRepresentation,
-  apiGroup,
-  apiGroupList,
-  apiResourceList,
-  apiVersions,
+  createApiGroup,
+  createApiGroupList,
+  createApiResourceList,
+  createApiVersions,
+  createGroupDiscoveryList,
   type Group,
-  groupDiscoveryList,
-  groupsOf,
+  negotiateAggregatedDiscovery,
+  toGroups,
 } from './groups.ts';
-import { type DocumentRequest, openApiReply } from './openapi.ts';
+import { type DocumentRequest, serveOpenApi } from './openapi.ts';
 
 export interface DiscoveryRequest extends DocumentRequest {
   readonly method: string;
@@ -34,12 +34,12 @@ export interface DiscoveryState {
 }
 
 /** Returns the response for a discovery, version, health or OpenAPI path; undefined for other paths. Throws 404, 405 or 406. */
-export function discoveryReply(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
+export function serveDiscovery(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
   const { path } = request;
-  return healthReply(path, request.query) ?? openApiReply(request, state.kinds) ?? versionReply(request) ?? groupsReply(request, state);
+  return serveHealth(path, request.query) ?? serveOpenApi(request, state.kinds) ?? serveVersion(request) ?? serveGroups(request, state);
 }
 
-function versionReply({ path, method, accept }: DiscoveryRequest): Reply | undefined {
+function serveVersion({ path, method, accept }: DiscoveryRequest): Reply | undefined {
   const [, root, ...below] = withoutTrailingSlashes(path).split('/');
   if (root !== 'version') return undefined;
   if (below.length > 0) throw pathNotFound();
@@ -51,40 +51,40 @@ function versionReply({ path, method, accept }: DiscoveryRequest): Reply | undef
 const groupCache = new WeakMap<readonly Kind[], readonly Group[]>();
 
 /** Returns the groups of the kinds; computes them once for each array of kinds. */
-function cachedGroups(kinds: readonly Kind[]): readonly Group[] {
-  const groups = groupCache.get(kinds) ?? groupsOf(kinds);
+function getGroups(kinds: readonly Kind[]): readonly Group[] {
+  const groups = groupCache.get(kinds) ?? toGroups(kinds);
   groupCache.set(kinds, groups);
   return groups;
 }
 
-function groupsReply(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
+function serveGroups(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
   const [, root, ...parts] = withoutTrailingSlashes(request.path).split('/');
   const isCore = root === 'api';
   if ((!isCore && root !== 'apis') || parts[0] === '') return undefined;
-  if (parts.length === 0) return isCore || request.path.length <= '/apis/'.length ? rootReply(request, state, isCore) : undefined;
+  if (parts.length === 0) return isCore || request.path.length <= '/apis/'.length ? serveRoot(request, state, isCore) : undefined;
   const [group = '', version, ...more] = isCore ? ['', ...parts] : parts;
-  return more.length > 0 ? undefined : groupReply(request, cachedGroups(state.kinds), group, version);
+  return more.length > 0 ? undefined : serveGroup(request, getGroups(state.kinds), group, version);
 }
 
 function withoutTrailingSlashes(path: string): string {
   return path.replace(/\/+$/, '');
 }
 
-function rootReply(request: DiscoveryRequest, { kinds, serverAddress }: DiscoveryState, isCore: boolean): Reply {
-  const groups = cachedGroups(kinds).filter(({ name }) => (name === '') === isCore);
+function serveRoot(request: DiscoveryRequest, { kinds, serverAddress }: DiscoveryState, isCore: boolean): Reply {
+  const groups = getGroups(kinds).filter(({ name }) => (name === '') === isCore);
   if (isCore && request.method !== 'GET') throw methodNotAllowed();
-  const aggregated = aggregatedRepresentation(preferencesOf(request));
-  if (aggregated !== undefined) return aggregatedReply(request, groupDiscoveryList(groups), aggregated);
-  return documentReply(request, isCore ? apiVersions(serverAddress) : apiGroupList(groups), { isRouted: isCore });
+  const aggregated = negotiateAggregatedDiscovery(preferencesOf(request));
+  if (aggregated !== undefined) return serveAggregated(request, createGroupDiscoveryList(groups), aggregated);
+  return serveDocument(request, isCore ? createApiVersions(serverAddress) : createApiGroupList(groups), { isRouted: isCore });
 }
 
-function groupReply(request: DiscoveryRequest, groups: readonly Group[], name: string, version?: string): Reply | undefined {
+function serveGroup(request: DiscoveryRequest, groups: readonly Group[], name: string, version?: string): Reply | undefined {
   const group = groups.find((each) => each.name === name);
   if (group === undefined) return undefined;
-  if (version === undefined) return documentReply(request, apiGroup(group), { isRouted: false });
+  if (version === undefined) return serveDocument(request, createApiGroup(group), { isRouted: false });
   const isRouted = isBuiltIn(group);
   const groupVersion = group.versions.find((each) => each.version === version);
-  if (groupVersion !== undefined) return documentReply(request, apiResourceList(groupVersion), { isRouted });
+  if (groupVersion !== undefined) return serveDocument(request, createApiResourceList(groupVersion), { isRouted });
   if (isRouted) throw pathNotFound();
   return undefined;
 }
@@ -93,14 +93,18 @@ function isBuiltIn({ versions }: Group): boolean {
   return versions.every(({ resources }) => resources.every(({ builtIn }) => builtIn));
 }
 
-function documentReply(request: DiscoveryRequest, document: object, { isRouted }: { readonly isRouted: boolean }): Reply {
+function serveDocument(request: DiscoveryRequest, document: object, { isRouted }: { readonly isRouted: boolean }): Reply {
   if (isRouted && request.method !== 'GET') throw methodNotAllowed();
   const representation = negotiateDocument(preferencesOf(request), { isRouted });
-  return { status: 200, headers: { 'content-type': representation.contentType }, body: formatBody(goStructJson(document), representation) };
+  return {
+    status: 200,
+    headers: { 'content-type': representation.contentType },
+    body: formatBody(encodeGoStructJson(document), representation),
+  };
 }
 
-function aggregatedReply(request: DiscoveryRequest, document: object, representation: Representation): Reply {
-  const text = goStructJson(document);
+function serveAggregated(request: DiscoveryRequest, document: object, representation: Representation): Reply {
+  const text = encodeGoStructJson(document);
   const etag = `"${createHash('sha512').update(text).digest('hex').toUpperCase()}"`;
   const headers = { 'cache-control': 'public', etag, vary: 'Accept' };
   if (request.ifNoneMatch === etag) return { status: 304, headers, body: '' };
@@ -137,7 +141,7 @@ const VERSION = {
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
 
 /** Returns the response of a health endpoint; undefined for other paths. */
-function healthReply(path: string, query: URLSearchParams): Reply | undefined {
+function serveHealth(path: string, query: URLSearchParams): Reply | undefined {
   if (!HEALTH_PATHS.has(path)) return undefined;
-  return plainTextReply(200, query.has('verbose') ? `[+]ping ok\n${path.slice(1)} check passed\n` : 'ok');
+  return createPlainTextReply(200, query.has('verbose') ? `[+]ping ok\n${path.slice(1)} check passed\n` : 'ok');
 }

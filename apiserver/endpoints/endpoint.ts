@@ -3,13 +3,13 @@
 import { isKnownKind } from '../../src/kubernetes/known-kinds.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Policy } from '../../src/kubernetes/rbac.ts';
-import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
+import { createTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { checkView, encodeObject, type View } from '../../src/kubernetes/representation.ts';
 import type { BodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
 import type { ExpectedKind } from '../../src/kubernetes/wire/decode-request.ts';
 import { negotiate, type Representation } from '../../src/kubernetes/wire/negotiate.ts';
-import { type FieldValidation, fieldManagerName, type WriteOptions } from '../../src/kubernetes/wire/options.ts';
+import { type FieldValidation, resolveFieldManager, type WriteOptions } from '../../src/kubernetes/wire/options.ts';
 import type { Authenticators } from '../access/authenticate.ts';
 import type { TokenIssuer } from '../access/service-account-tokens.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -38,22 +38,22 @@ export function negotiateRepresentation({ preferences, kind, info }: KindRequest
   return negotiate(preferences, { builtIn: kind.builtIn, tables: true, watchable: info.verb === 'list' });
 }
 
-export function writerOf(request: KindRequest, { dryRun, fieldManager }: WriteOptions): Writer {
+export function toWriter(request: KindRequest, { dryRun, fieldManager }: WriteOptions): Writer {
   const { userAgent, warn } = request;
-  const manager = fieldManagerName(fieldManager, userAgent);
+  const manager = resolveFieldManager(fieldManager, userAgent);
   return { dryRun, warn, manager, authorizeCreate: () => request.authorize('create') };
 }
 
 /** Returns the form in which the response shows objects. Throws 400 for an invalid `includeObject`. */
-export function viewOf(api: Api, request: KindRequest, as: Representation['as']): View {
+export function createView(api: Api, request: KindRequest, as: Representation['as']): View {
   const view = { kind: request.kind, as, includeObject: request.query.get('includeObject') ?? '', now: api.now() };
   checkView(view);
   return view;
 }
 
 /** Creates a response with one object. */
-export function objectReply(api: Api, request: KindRequest, representation: Representation, { status, object }: StoredResult): Reply {
-  return textReply(status, encodeObject(object, viewOf(api, request, representation.as)), representation);
+export function createObjectReply(api: Api, request: KindRequest, representation: Representation, { status, object }: StoredResult): Reply {
+  return createTextReply(status, encodeObject(object, createView(api, request, representation.as)), representation);
 }
 
 interface StoredResult {

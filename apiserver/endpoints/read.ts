@@ -1,7 +1,7 @@
 // GET: one object, a list, or a watch.
 
 import { parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
-import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
+import { createTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { encodeEvent, encodeList, type View } from '../../src/kubernetes/representation.ts';
 import { parseSelectors, Selection } from '../../src/kubernetes/selection.ts';
 import { notFound, unclassified } from '../../src/kubernetes/status.ts';
@@ -10,42 +10,42 @@ import { parseListOptions, validateListOptions } from '../../src/kubernetes/wire
 import { checkStreamable, negotiate } from '../../src/kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
-import { text } from '../../src/kubernetes/wire/query.ts';
+import { readText } from '../../src/kubernetes/wire/query.ts';
 import { type Api, resourceName, storeOf } from '../verbs/api.ts';
 import { listObjects } from '../verbs/list.ts';
 import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
-import { type KindRequest, negotiateRepresentation, objectReply, targetOf, viewOf } from './endpoint.ts';
+import { createObjectReply, createView, type KindRequest, negotiateRepresentation, targetOf } from './endpoint.ts';
 
-export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+export async function handleGet(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
   const { kind, namespace, name } = targetOf(request);
   await waitForRequestedRevision(api, request.query);
   const object = storeOf(api, kind).get(namespace, name);
   if (object === undefined) throw notFound(resourceName(kind), name);
-  return objectReply(api, request, representation, { status: 200, object });
+  return createObjectReply(api, request, representation, { status: 200, object });
 }
 
-export async function listEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+export async function handleList(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
   const target = targetOf(request);
   const { options, selection } = parseSelection(request, target.namespace);
   const page = await listObjects(api, target, selection, options);
-  return textReply(200, encodeList(page, viewOf(api, request, representation.as)), representation);
+  return createTextReply(200, encodeList(page, createView(api, request, representation.as)), representation);
 }
 
-export async function watchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+export async function handleWatch(api: Api, request: KindRequest): Promise<Reply> {
   const { kind } = request;
   const representation = negotiate(request.preferences, { builtIn: kind.builtIn, tables: true, watchable: true });
   const { options, selection } = parseSelection(request, targetOf(request).namespace);
   checkStreamable(representation);
-  const view = viewOf(api, request, representation.as);
+  const view = createView(api, request, representation.as);
   const batches = await watchObjects(api, { kind, selection, options, signal: request.signal });
   return { status: 200, headers: { 'content-type': representation.contentType }, body: encodeEvents(batches, view) };
 }
 
 /** Waits until the store has reached the resourceVersion that a get requests. Throws 400, 500 or 504. */
 async function waitForRequestedRevision(api: Api, query: URLSearchParams): Promise<void> {
-  const requested = Number(parseRequestedVersion(text(query, 'resourceVersion'), unclassified));
+  const requested = Number(parseRequestedVersion(readText(query, 'resourceVersion'), unclassified));
   if (requested > api.store.revision) await api.waitForRevision(requested);
 }
 

@@ -1,6 +1,6 @@
 // Endpoints of reviews and of the token subresource: the server evaluates their objects and does not store them.
 
-import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
+import { createTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { encodeVirtualObject } from '../../src/kubernetes/representation.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
 import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
@@ -8,14 +8,14 @@ import { TOKEN_REQUEST_KIND } from '../../src/kubernetes/token-request.ts';
 import { parseBodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import type { ExpectedKind } from '../../src/kubernetes/wire/decode-request.ts';
 import { negotiate } from '../../src/kubernetes/wire/negotiate.ts';
-import { fieldManagerName, parseWriteOptions } from '../../src/kubernetes/wire/options.ts';
+import { parseWriteOptions, resolveFieldManager } from '../../src/kubernetes/wire/options.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
 import { evaluateReview } from '../reviews/review.ts';
 import { createToken } from '../reviews/token.ts';
 import { admitCreate } from '../verbs/create.ts';
 import { type AccessApi, decodeBody, type KindRequest, targetOf } from './endpoint.ts';
 
-export async function reviewEndpoint(
+export async function handleReview(
   api: AccessApi,
   request: ApiRequest & { readonly info: ResourceRequest },
   kind: ReviewKind,
@@ -27,15 +27,15 @@ export async function reviewEndpoint(
   const { representation, ...posted } = await readPosted(api, request, shownKind);
   const context = { user: request.user, policy: api.policy, authenticators: api.authenticators, now: api.now() };
   const review = await evaluateReview(kind, posted, context);
-  return textReply(201, encodeVirtualObject(review, shownKind, representation.as), representation);
+  return createTextReply(201, encodeVirtualObject(review, shownKind, representation.as), representation);
 }
 
-export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promise<Reply> {
+export async function handleTokenRequest(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { representation, ...posted } = await readPosted(api, request, TOKEN_REQUEST_KIND);
   const { kind, namespace, name } = targetOf(request);
   const admit = () => admitCreate(api, kind, { apiVersion: 'v1', kind: kind.kind, metadata: { namespace, name } });
   const issued = await createToken({ ...posted, namespace, name, admit }, api.tokenIssuer, api.now());
-  return textReply(201, encodeVirtualObject(issued, TOKEN_REQUEST_KIND, representation.as), representation);
+  return createTextReply(201, encodeVirtualObject(issued, TOKEN_REQUEST_KIND, representation.as), representation);
 }
 
 /** Negotiates the representation and decodes the body. Throws 400, 406 or 415. */
@@ -45,5 +45,5 @@ async function readPosted(api: AccessApi, request: ApiRequest, kind: ExpectedKin
   const body = await request.body();
   const { fieldManager, fieldValidation } = parseWriteOptions(request.query, 'CreateOptions');
   const object = decodeBody(api, request, { body, mediaType, kind, fieldValidation });
-  return { representation, object, manager: fieldManagerName(fieldManager, request.userAgent) };
+  return { representation, object, manager: resolveFieldManager(fieldManager, request.userAgent) };
 }

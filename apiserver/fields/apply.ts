@@ -2,8 +2,8 @@
 
 import { isFields, type KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest, type StatusError, statusError, unclassified } from '../../src/kubernetes/status.ts';
-import { goJson, goQuote } from '../../src/std/go-text.ts';
-import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
+import { encodeGoJson, quoteGoString } from '../../src/std/go-text.ts';
+import { fieldOf, isSameValue, type JsonObject } from '../same-value.ts';
 import { compareObjects } from './comparison.ts';
 import {
   difference,
@@ -16,12 +16,12 @@ import {
   recursiveDifference,
   union,
 } from './field-set.ts';
-import { changeOwners, ownersIn, updatedOwnerships, withManagedFields, withoutUntracked } from './managed-fields.ts';
-import { fieldType, type ListType, type MapType, type MergeType, objectType, partFor } from './merge-type.ts';
-import { entryElement, ownedFields, removeFields, withDeclaredFields } from './owned-fields.ts';
-import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
+import { changeOwners, filterOwners, updateOwnerships, withManagedFields, withoutUntracked } from './managed-fields.ts';
+import { choosePart, findFieldType, type ListType, type MapType, type MergeType, toObjectType } from './merge-type.ts';
+import { collectFields, removeFields, toEntryElement, withDeclaredFields } from './owned-fields.ts';
+import { decodeManagedFields, encodeManagedFields, encodeOwnerKey, type Owner, type Ownership, type Ownerships } from './ownership.ts';
 import { formatTypeProblems } from './type-check.ts';
-import { resetFields, type TypedObject, type Typing, toKubeObject, toTypedObject } from './typed-object.ts';
+import { resetFieldsOf, type TypedObject, type Typing, toKubeObject, toTypedObject } from './typed-object.ts';
 
 export interface AppliedPatch extends Typing {
   /** Stored object; undefined if the apply creates it. */
@@ -44,20 +44,20 @@ export interface AppliedPatch extends Typing {
 export function applyPatch(patch: AppliedPatch): KubeObject {
   checkRequest(patch);
   const live = toTypedObject(patch.live, patch);
-  const { object, ownerships } = mergeApplied(patch, live, typedPatch(patch));
+  const { object, ownerships } = mergeApplied(patch, live, toTypedPatch(patch));
   const synced = patch.manager === 'kubectl' ? withLastApplied(object, patch.applied) : object;
   return withManagedFields(synced, encodeManagedFields(ownerships));
 }
 
 function checkRequest({ applied, apiVersion, kind }: AppliedPatch): void {
-  if (applied.apiVersion !== apiVersion || applied.kind !== kind) throw badRequest(`invalid object type: ${printedType(applied)}`);
+  if (applied.apiVersion !== apiVersion || applied.kind !== kind) throw badRequest(`invalid object type: ${formatType(applied)}`);
   if (Array.isArray(applied.metadata?.managedFields)) throw badRequest('metadata.managedFields must be nil');
 }
 
-function typedPatch(patch: AppliedPatch): TypedObject {
-  const applied: TypedObject = { type: objectType(patch.schema), value: patch.applied };
+function toTypedPatch(patch: AppliedPatch): TypedObject {
+  const applied: TypedObject = { type: toObjectType(patch.schema), value: patch.applied };
   const problems = formatTypeProblems(applied.type, applied.value, { duplicates: 'rejected' });
-  if (problems !== undefined) throw unclassified(`failed to create typed patch object (${printedName(patch.applied)}): ${problems}`);
+  if (problems !== undefined) throw unclassified(`failed to create typed patch object (${formatName(patch.applied)}): ${problems}`);
   return applied;
 }
 
@@ -72,16 +72,17 @@ function mergeApplied(
     apiVersion: patch.apiVersion,
     subresource: patch.subresource ?? '',
   };
-  const self = ownerKey(owner);
-  const before = ownersIn(patch.apiVersion, recordedOwnerships(patch, live));
+  const self = encodeOwnerKey(owner);
+  const before = filterOwners(patch.apiVersion, readOwnerships(patch, live));
   const last = before.get(self);
-  const mine: Ownership = { ...last, ...owner, fields: recursiveDifference(ownedFields(applied.type, applied.value), resetFields(patch)) };
+  const fieldsToOwn = recursiveDifference(collectFields(applied.type, applied.value), resetFieldsOf(patch));
+  const mine: Ownership = { ...last, ...owner, fields: fieldsToOwn };
   const claimed = new Map(before).set(self, mine);
   const all = { ...live, value: mergeValues(live.type, live.value, applied.value) };
   const next = withoutAbandoned(all, claimed, last);
   const { ownerships, taken } = changeOwners(live, next, { ownerships: claimed, self, typing: patch });
   if (!patch.force) rejectConflicts(patch, taken, claimed);
-  const isSame = patch.live !== undefined && sameValue(live.value, next.value);
+  const isSame = patch.live !== undefined && isSameValue(live.value, next.value);
   const tracked = new Map(ownerships);
   const fields = withoutUntracked(mine.fields);
   if (fields.size === 0) tracked.delete(self);
@@ -91,29 +92,29 @@ function mergeApplied(
 }
 
 /** Returns the recorded owners. `before-first-apply` owns the fields of an untracked object. */
-function recordedOwnerships(patch: AppliedPatch, live: TypedObject): Ownerships {
+function readOwnerships(patch: AppliedPatch, live: TypedObject): Ownerships {
   const problems = formatTypeProblems(live.type, live.value, { duplicates: 'allowed' });
   if (problems !== undefined)
-    throw unclassified(`failed to create typed live object (${printedName(patch.live ?? patch.applied)}): ${problems}`);
+    throw unclassified(`failed to create typed live object (${formatName(patch.live ?? patch.applied)}): ${problems}`);
   const ownerships = decodeManagedFields(patch.live?.metadata.managedFields);
   if (ownerships.size > 0 || patch.live === undefined) return ownerships;
-  return updatedOwnerships(toTypedObject(undefined, patch), live, { ...patch, ownerships, manager: 'before-first-apply' });
+  return updateOwnerships(toTypedObject(undefined, patch), live, { ...patch, ownerships, manager: 'before-first-apply' });
 }
 
-/** Throws 409 if the apply takes fields from other managers. kubectl may take the fields of its last client-side apply. */
+/** Throws 409 if the apply takes fields from other managers. kubectl is allowed to take the fields of its last client-side apply. */
 function rejectConflicts(patch: AppliedPatch, taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): void {
-  const allowed = patch.manager === 'kubectl' && patch.live !== undefined ? lastAppliedFields(patch.live, patch) : NO_FIELDS;
+  const allowed = patch.manager === 'kubectl' && patch.live !== undefined ? findLastAppliedFields(patch.live, patch) : NO_FIELDS;
   const conflicts = [...taken].map(([key, fields]) => [key, difference(fields, allowed)] as const).filter(([, fields]) => fields.size > 0);
   if (conflicts.length > 0) throw applyConflict(new Map(conflicts), ownerships);
 }
 
-function printedName(object: KubeObject): string {
+function formatName(object: KubeObject): string {
   const { namespace, name } = isFields(object.metadata) ? object.metadata : {};
-  return `${textOf(namespace)}/${textOf(name)}; ${printedType(object)}`;
+  return `${textOf(namespace)}/${textOf(name)}; ${formatType(object)}`;
 }
 
 /** Returns `group/version, Kind=kind`; missing parts are empty. */
-function printedType({ apiVersion, kind }: KubeObject): string {
+function formatType({ apiVersion, kind }: KubeObject): string {
   const parts = textOf(apiVersion).split('/');
   if (parts.length > 2) return '/, Kind=';
   const [group, version] = parts.length === 2 ? parts : ['', parts[0]];
@@ -129,17 +130,17 @@ function withoutAbandoned(merged: TypedObject, ownerships: Ownerships, last: Own
   if (last === undefined || last.fields.size === 0) return merged;
   const { type, value } = merged;
   const lastFields = withDeclaredFields(type, last.fields);
-  const all = declaredFields(merged);
-  const bare = declaredFields({ ...merged, value: removeFields(type, value, lastFields) });
+  const all = collectDeclaredFields(merged);
+  const bare = collectDeclaredFields({ ...merged, value: removeFields(type, value, lastFields) });
   const owned = withDeclaredFields(type, [...ownerships.values()].map(({ fields }) => fields).reduce(union));
   const missing = difference(all, union(bare, owned));
-  const remaining = declaredFields({ ...merged, value: removeFields(type, value, missing) });
+  const remaining = collectDeclaredFields({ ...merged, value: removeFields(type, value, missing) });
   const abandoned = intersection(difference(all, remaining), lastFields);
   return { ...merged, value: removeFields(type, value, abandoned) };
 }
 
-function declaredFields({ type, value }: TypedObject): FieldSet {
-  return withDeclaredFields(type, ownedFields(type, value));
+function collectDeclaredFields({ type, value }: TypedObject): FieldSet {
+  return withDeclaredFields(type, collectFields(type, value));
 }
 
 /** Returns the error of a conflicting apply; `taken` contains the fields that each owner would lose. */
@@ -160,32 +161,32 @@ function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownersh
 
 function printOwner(key: string, ownerships: Ownerships): string {
   const owner = ownerships.get(key);
-  if (owner === undefined) return goQuote(key);
-  const subresource = owner.subresource === '' ? '' : ` with subresource ${goQuote(owner.subresource)}`;
+  if (owner === undefined) return quoteGoString(key);
+  const subresource = owner.subresource === '' ? '' : ` with subresource ${quoteGoString(owner.subresource)}`;
   const version = owner.operation === 'Update' ? ` using ${owner.apiVersion}` : '';
-  return `${goQuote(owner.manager)}${subresource}${version}`;
+  return `${quoteGoString(owner.manager)}${subresource}${version}`;
 }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 /** Returns the fields of the last client-side apply whose values have not changed since. */
-function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
+function findLastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
   const text = live.metadata.annotations?.[LAST_APPLIED];
   const last = text === undefined ? undefined : parseObject(text);
   if (last?.['apiVersion'] !== typing.apiVersion) return NO_FIELDS;
-  const type = objectType(typing.schema);
+  const type = toObjectType(typing.schema);
   const now = toTypedObject(live, typing).value;
   if ([last, now].some((value) => formatTypeProblems(type, value, { duplicates: 'rejected' }) !== undefined)) return NO_FIELDS;
   const { removed, modified, added } = compareObjects(type, last, now);
-  return difference(ownedFields(type, last), union(union(modified, added), removed));
+  return difference(collectFields(type, last), union(union(modified, added), removed));
 }
 
 /** Updates the last-applied annotation of an object that has one; removes it if all annotations together become too long. */
 function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
   const annotations = object.metadata.annotations ?? {};
   if (!annotations[LAST_APPLIED]) return object;
-  const updated = { ...annotations, [LAST_APPLIED]: `${goJson(withoutAnnotation(applied))}\n` };
+  const updated = { ...annotations, [LAST_APPLIED]: `${encodeGoJson(withoutAnnotation(applied))}\n` };
   const bytes = Object.entries(updated).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
   const fitting = bytes > MAX_ANNOTATIONS_BYTES ? without(updated, LAST_APPLIED) : updated;
   return { ...object, metadata: { ...object.metadata, annotations: fitting } };
@@ -214,7 +215,7 @@ function parseObject(text: string): JsonObject | undefined {
 function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {
   if (applied === undefined) return live;
   if (live === undefined) return applied;
-  const part = partFor(type, applied);
+  const part = choosePart(type, applied);
   if (part === 'map' && type.map) return mergeMaps(type.map, live, applied);
   if (part === 'list' && type.list) return mergeLists(type.list, live, applied);
   return applied;
@@ -226,7 +227,7 @@ function mergeMaps(map: MapType, live: unknown, applied: unknown): unknown {
   const names = new Set([...Object.keys(theirs), ...Object.keys(mine)]);
   if (map.atomic || names.size === 0) return applied;
   return Object.fromEntries(
-    Array.from(names, (name) => [name, mergeValues(fieldType(map, name) ?? {}, fieldOf(theirs, name), fieldOf(mine, name))]),
+    Array.from(names, (name) => [name, mergeValues(findFieldType(map, name) ?? {}, fieldOf(theirs, name), fieldOf(mine, name))]),
   );
 }
 
@@ -235,8 +236,8 @@ function mergeLists(list: ListType, live: unknown, applied: unknown): unknown {
   const mine: readonly unknown[] = Array.isArray(applied) ? applied : [];
   const theirs: readonly unknown[] = Array.isArray(live) ? live : [];
   if (list.atomic || (mine.length === 0 && theirs.length === 0)) return applied;
-  const appliedElements = mine.map((entry) => entryElement(list, entry));
-  const liveElements = theirs.map((entry) => entryElement(list, entry));
+  const appliedElements = mine.map((entry) => toEntryElement(list, entry));
+  const liveElements = theirs.map((entry) => toEntryElement(list, entry));
   const isApplied = new Set(appliedElements);
   const isLive = new Set(liveElements);
   const merged: unknown[] = [];

@@ -1,10 +1,10 @@
 // Compares two objects of the same type: their removed, modified and added fields.
 
 import { isFields } from '../../src/kubernetes/object.ts';
-import { fieldOf, sameValue } from '../same-value.ts';
-import { type FieldNode, type FieldSet, fieldElement, fieldSet, LEAF, NO_NODE, type PathElement, union } from './field-set.ts';
-import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
-import { entriesByElement } from './owned-fields.ts';
+import { fieldOf, isSameValue } from '../same-value.ts';
+import { createFieldSet, type FieldNode, type FieldSet, LEAF, NO_NODE, type PathElement, toFieldElement, union } from './field-set.ts';
+import { choosePart, findFieldType, type ListType, type MapType, type MergeType } from './merge-type.ts';
+import { groupByElement } from './owned-fields.ts';
 
 /** Changed fields. The sets are disjoint. */
 export interface Comparison {
@@ -31,9 +31,9 @@ const MODIFIED: Difference = { ...NONE, modified: LEAF };
 const ADDED: Difference = { ...NONE, added: LEAF };
 
 function compare(type: MergeType, old: unknown, next: unknown): Difference {
-  const part = partFor(type, next === undefined ? old : next);
+  const part = choosePart(type, next === undefined ? old : next);
   const difference = comparePart(type, part, old, next);
-  const oldPart = partFor(type, old);
+  const oldPart = choosePart(type, old);
   if (old === undefined || next === undefined || oldPart === part) return difference;
   return combine(comparePart(type, oldPart, old, next), difference);
 }
@@ -47,7 +47,7 @@ function comparePart(type: MergeType, part: 'scalar' | 'list' | 'map', old: unkn
 function compareLeaves(old: unknown, next: unknown): Difference {
   if (old === undefined) return next === undefined ? NONE : ADDED;
   if (next === undefined) return REMOVED;
-  return sameValue(old, next) ? NONE : MODIFIED;
+  return isSameValue(old, next) ? NONE : MODIFIED;
 }
 
 function compareMaps(map: MapType, old: unknown, next: unknown): Difference {
@@ -57,8 +57,8 @@ function compareMaps(map: MapType, old: unknown, next: unknown): Difference {
   // A map that is empty on both sides is a leaf: null and empty differ.
   if (map.atomic || names.size === 0) return compareLeaves(old, next);
   const differences = Array.from(names, (name) => {
-    const difference = compare(fieldType(map, name) ?? {}, fieldOf(oldFields, name), fieldOf(nextFields, name));
-    return [fieldElement(name), difference] as const;
+    const difference = compare(findFieldType(map, name) ?? {}, fieldOf(oldFields, name), fieldOf(nextFields, name));
+    return [toFieldElement(name), difference] as const;
   });
   return assemble(differences, old, next);
 }
@@ -67,8 +67,8 @@ function compareLists(list: ListType, old: unknown, next: unknown): Difference {
   const oldEntries = Array.isArray(old) ? old : [];
   const nextEntries = Array.isArray(next) ? next : [];
   if (list.atomic || (oldEntries.length === 0 && nextEntries.length === 0)) return compareLeaves(old, next);
-  const before = entriesByElement(list, oldEntries);
-  const after = entriesByElement(list, nextEntries);
+  const before = groupByElement(list, oldEntries);
+  const after = groupByElement(list, nextEntries);
   const elements = new Set([...before.keys(), ...after.keys()]);
   const differences = Array.from(elements, (element) => {
     return [element, compareEntries(list, before.get(element) ?? [], after.get(element) ?? [])] as const;
@@ -76,16 +76,17 @@ function compareLists(list: ListType, old: unknown, next: unknown): Difference {
   return assemble(differences, old, next);
 }
 
-/** Compares the list entries that have the same path element. If one list has several of them, they are compared as one leaf. */
+/** Compares the list entries that have the same path element. If a list has several such entries, they are compared as one leaf. */
 function compareEntries(list: ListType, before: readonly unknown[], after: readonly unknown[]): Difference {
   if (before.length <= 1 && after.length <= 1) return compare(list.items(), before[0], after[0]);
-  if (before.length > 1 && after.length > 1) return sameValue(before, after) ? NONE : MODIFIED;
+  if (before.length > 1 && after.length > 1) return isSameValue(before, after) ? NONE : MODIFIED;
   if (before.length > 1) return combine(after.length === 0 ? NONE : compare(list.items(), undefined, after[0]), REMOVED);
   return combine(before.length === 0 ? NONE : compare(list.items(), before[0], undefined), ADDED);
 }
 
 function assemble(differences: readonly (readonly [PathElement, Difference])[], old: unknown, next: unknown): Difference {
-  const below = (pick: keyof Difference): FieldSet => fieldSet(differences.map(([element, difference]) => [element, difference[pick]]));
+  const below = (pick: keyof Difference): FieldSet =>
+    createFieldSet(differences.map(([element, difference]) => [element, difference[pick]]));
   return {
     removed: { member: next === undefined, children: below('removed') },
     modified: { member: false, children: below('modified') },

@@ -1,7 +1,7 @@
 // Immutable sets of fields, as in metadata.managedFields.
 
 import { type Fields, isFields } from '../../src/kubernetes/object.ts';
-import { compareUtf8, goJson, goJsonString, goQuote } from '../../src/std/go-text.ts';
+import { compareUtf8, encodeGoJson, encodeGoJsonString, quoteGoString } from '../../src/std/go-text.ts';
 import type { JsonObject } from '../same-value.ts';
 
 /** Fields by their first path element. Every node is a member, has children, or both. */
@@ -23,13 +23,13 @@ export const NO_NODE: FieldNode = { member: false, children: NO_FIELDS };
 export const LEAF: FieldNode = { member: true, children: NO_FIELDS };
 
 /** Returns a set of nodes; omits empty nodes. */
-export function fieldSet(nodes: Iterable<readonly [PathElement, FieldNode]>): FieldSet {
+export function createFieldSet(nodes: Iterable<readonly [PathElement, FieldNode]>): FieldSet {
   const set = new Map<PathElement, FieldNode>();
   for (const [element, node] of nodes) if (node.member || node.children.size > 0) set.set(element, node);
   return set.size === 0 ? NO_FIELDS : set;
 }
 
-export function fieldSetOfPaths(paths: Iterable<FieldPath>): FieldSet {
+export function toFieldSet(paths: Iterable<FieldPath>): FieldSet {
   let set = NO_FIELDS;
   for (const path of paths) {
     const [last, ...parents] = path.toReversed();
@@ -82,7 +82,7 @@ export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
 
 /** Yields the paths of all fields in order: the fields of a level before the fields below them. */
 export function* pathsOf(set: FieldSet, parents: FieldPath = []): Generator<FieldPath> {
-  const nodes = sortedNodes(set);
+  const nodes = sortNodes(set);
   for (const [element, { member }] of nodes) if (member) yield [...parents, element];
   for (const [element, { children }] of nodes) yield* pathsOf(children, [...parents, element]);
 }
@@ -94,7 +94,7 @@ export function formatPath(path: FieldPath): string {
 /** Encodes the set for metadata.managedFields, with keys in Kubernetes' order. */
 export function encodeFieldsV1(set: FieldSet): Fields {
   return Object.fromEntries(
-    sortedNodes(set).map(([element, { member, children }]) => {
+    sortNodes(set).map(([element, { member, children }]) => {
       const self = member && children.size > 0 ? { '.': {} } : {};
       return [element, { ...self, ...encodeFieldsV1(children) }];
     }),
@@ -103,16 +103,16 @@ export function encodeFieldsV1(set: FieldSet): Fields {
 
 /** Decodes a fieldsV1 document. Throws an Error for a malformed document. */
 export function decodeFieldsV1(document: unknown): FieldSet {
-  return fieldSet(nodesFrom(document).filter(isNode));
+  return createFieldSet(decodeNodes(document).filter(isNode));
 }
 
-function nodesFrom(document: unknown): readonly (readonly [PathElement | undefined, FieldNode])[] {
+function decodeNodes(document: unknown): readonly (readonly [PathElement | undefined, FieldNode])[] {
   if (document === null || document === undefined) return [];
   if (typeof document !== 'object' || Array.isArray(document)) throw new Error('a set of fields must be an object');
   return Object.entries(document).map(([key, below]) => {
     if (key === '.') return ['.', LEAF];
-    const nodes = nodesFrom(below);
-    const children = fieldSet(nodes.filter(isNode));
+    const nodes = decodeNodes(below);
+    const children = createFieldSet(nodes.filter(isNode));
     return [parsePathElement(key), { member: children.size === 0 || nodes.some(([element]) => element === '.'), children }];
   });
 }
@@ -123,29 +123,29 @@ function isNode(entry: readonly [PathElement | undefined, FieldNode]): entry is 
 
 /** Returns the set with each node replaced; omits empty nodes. */
 export function mapNodes(set: FieldSet, map: (node: FieldNode, element: PathElement) => FieldNode): FieldSet {
-  return fieldSet(Array.from(set, ([element, node]) => [element, map(node, element)]));
+  return createFieldSet(Array.from(set, ([element, node]) => [element, map(node, element)]));
 }
 
 /** Sorts nodes by the text of their path element. Kubernetes sorts numbers in keys and values by value instead. */
-function sortedNodes(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
+function sortNodes(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
   return [...set].sort(([a], [b]) => compareUtf8(a, b));
 }
 
 /** Path element: `f:name` for a field, `k:{"type":"Ready"}` or `v:"x"` for an entry of a list, `i:0` for an index. */
 export type PathElement = string;
 
-export function fieldElement(name: string): PathElement {
+export function toFieldElement(name: string): PathElement {
   return `f:${name}`;
 }
 
 /** Returns the path element of the list entry with these key fields. */
-export function keyElement(key: JsonObject): PathElement {
-  return `k:${scalarJson(key)}`;
+export function toKeyElement(key: JsonObject): PathElement {
+  return `k:${encodeScalar(key)}`;
 }
 
 /** Returns the path element of a list entry with this value. */
-export function valueElement(value: unknown): PathElement {
-  return `v:${scalarJson(value)}`;
+export function toValueElement(value: unknown): PathElement {
+  return `v:${encodeScalar(value)}`;
 }
 
 /** Returns the name of a field; undefined for entries of lists. */
@@ -160,9 +160,9 @@ function parsePathElement(text: string): PathElement | undefined {
     case 'f:':
       return text;
     case 'k:':
-      return keyElement(parseKey(content));
+      return toKeyElement(parseKey(content));
     case 'v:':
-      return valueElement(JSON.parse(content));
+      return toValueElement(JSON.parse(content));
     default:
       if (text[1] !== ':') throw new Error(`malformed key ${text}`);
       return undefined;
@@ -173,22 +173,22 @@ function parsePathElement(text: string): PathElement | undefined {
 export function formatPathElement(element: PathElement): string {
   const name = fieldNameOf(element);
   if (name !== undefined) return `.${name}`;
-  const content = contentOf(element);
+  const content = parseContent(element);
   if (!isFields(content)) return element.startsWith('v:') ? `[=${printScalar(content)}]` : `[${printScalar(content)}]`;
   const key = Object.entries(content).map(([field, value]) => `${field}=${printScalar(value)}`);
   return `[${key.join(',')}]`;
 }
 
-function contentOf(element: PathElement): unknown {
+function parseContent(element: PathElement): unknown {
   return JSON.parse(element.slice(2));
 }
 
 /** Encodes a scalar or key. Kubernetes decodes numbers as doubles: integers with the same double are equal. */
-function scalarJson(value: unknown): string {
-  if (typeof value === 'bigint') return goJson(Number(value));
-  if (!isFields(value)) return goJson(value);
+function encodeScalar(value: unknown): string {
+  if (typeof value === 'bigint') return encodeGoJson(Number(value));
+  if (!isFields(value)) return encodeGoJson(value);
   const entries = Object.entries(value).toSorted(([a], [b]) => compareUtf8(a, b));
-  return `{${entries.map(([name, field]) => `${goJsonString(name)}:${scalarJson(field)}`).join(',')}}`;
+  return `{${entries.map(([name, field]) => `${encodeGoJsonString(name)}:${encodeScalar(field)}`).join(',')}}`;
 }
 
 function parseKey(text: string): JsonObject {
@@ -198,5 +198,5 @@ function parseKey(text: string): JsonObject {
 }
 
 function printScalar(value: unknown): string {
-  return typeof value === 'string' ? goQuote(value) : goJson(value);
+  return typeof value === 'string' ? quoteGoString(value) : encodeGoJson(value);
 }

@@ -26,7 +26,7 @@ function printScalar(value: unknown): string | undefined {
 }
 
 /** Returns the type of a value in messages of Go's JSON decoder: `object`, `array`, `string`, `number`, `bool` or `null`. */
-export function jsonTypeName(value: unknown): string {
+export function jsonTypeOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   if (value === null || value === undefined) return 'null';
   if (typeof value === 'boolean') return 'bool';

@@ -3,9 +3,9 @@
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { badRequest, statusError } from '../../src/kubernetes/status.ts';
-import { goStructJson } from '../../src/std/go-text.ts';
-import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
-import { jsonTypeName } from './go-print.ts';
+import { encodeGoStructJson } from '../../src/std/go-text.ts';
+import { fieldOf, isSameValue, type JsonObject } from '../same-value.ts';
+import { jsonTypeOf } from './go-print.ts';
 
 const MAX_OPERATIONS = 10_000;
 /** Maximum total JSON length of the values that a patch copies, in bytes. */
@@ -25,7 +25,7 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
 
 function parseOperations(patch: unknown): readonly JsonObject[] {
   const wrongType = (value: unknown, goType: string): Error =>
-    badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(value)} into Go ${goType}`);
+    badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeOf(value)} into Go ${goType}`);
   if (patch === null) return [];
   if (!Array.isArray(patch)) throw wrongType(patch, 'value of type []handlers.jsonPatchOp');
   return patch.map((operation: unknown) => {
@@ -67,49 +67,49 @@ class Draft {
       case 'test':
         return this.#test(path, value);
       default:
-        throw rejected();
+        throw notApplicable();
     }
   }
 
   #move(from: readonly string[], path: unknown): void {
-    const value = valueAt(this.#document, from);
+    const value = findValue(this.#document, from);
     this.#edit(from, remove);
     this.#edit(parsePointer(path), add(value));
   }
 
   #copy(from: readonly string[], path: readonly string[]): void {
-    const value = valueAt(this.#document, from) ?? null;
-    this.#copiedBytes += Buffer.byteLength(goStructJson(value));
-    if (this.#copiedBytes > MAX_COPIED_BYTES) throw rejected();
+    const value = findValue(this.#document, from) ?? null;
+    this.#copiedBytes += Buffer.byteLength(encodeGoStructJson(value));
+    if (this.#copiedBytes > MAX_COPIED_BYTES) throw notApplicable();
     this.#edit(path, add(structuredClone(value)));
   }
 
   #test(path: unknown, value: unknown): void {
-    const found = path === '' ? this.#document : valueAt(this.#document, parsePointer(path));
-    if (!sameValue(found ?? null, value)) throw rejected();
+    const found = path === '' ? this.#document : findValue(this.#document, parsePointer(path));
+    if (!isSameValue(found ?? null, value)) throw notApplicable();
   }
 
   #replaceAll(value: unknown): void {
-    if (!isContainer(value)) throw rejected();
+    if (!isContainer(value)) throw notApplicable();
     this.#document = value;
   }
 
   #edit(steps: readonly string[], change: Change): void {
-    const container = valueAt(this.#document, steps.slice(0, -1));
-    if (!isContainer(container)) throw rejected();
+    const container = findValue(this.#document, steps.slice(0, -1));
+    if (!isContainer(container)) throw notApplicable();
     change(container, steps.at(-1) ?? '');
   }
 }
 
 /** Returns the error for operations that do not apply; kube-apiserver does not name the cause. */
-function rejected(): Error {
+function notApplicable(): Error {
   return statusError('Invalid', 'the server rejected our request due to an error in our request', {});
 }
 
 /** Parses a JSON pointer; ignores text before its first slash. */
 function parsePointer(path: unknown): readonly string[] {
   const [, ...steps] = typeof path === 'string' ? path.split('/') : [];
-  if (steps.length === 0) throw rejected();
+  if (steps.length === 0) throw notApplicable();
   return steps.map((step) => step.replaceAll(/~[01]/g, (escaped) => (escaped === '~1' ? '/' : '~')));
 }
 
@@ -118,14 +118,14 @@ type Container = Record<string, unknown> | unknown[];
 /** In-place change of the member `step` of a container. */
 type Change = (container: Container, step: string) => void;
 
-function valueAt(document: unknown, steps: readonly string[]): unknown {
+function findValue(document: unknown, steps: readonly string[]): unknown {
   return steps.reduce<unknown>((container, step) => {
-    if (!isContainer(container)) throw rejected();
-    return member(container, step);
+    if (!isContainer(container)) throw notApplicable();
+    return findMember(container, step);
   }, document);
 }
 
-function member(container: Container, step: string): unknown {
+function findMember(container: Container, step: string): unknown {
   if (!Array.isArray(container)) return Object.hasOwn(container, step) ? container[step] : undefined;
   return container[parseIndex(step, container.length, container.length - 1)];
 }
@@ -142,7 +142,7 @@ const remove: Change = (container, step) => {
   if (Array.isArray(container)) {
     container.splice(parseIndex(step, container.length, container.length - 1), 1);
   } else if (!Object.hasOwn(container, step) || !Reflect.deleteProperty(container, step)) {
-    throw rejected();
+    throw notApplicable();
   }
 };
 
@@ -160,9 +160,9 @@ function setMember(container: Record<string, unknown>, name: string, value: unkn
 
 /** Parses an index; a negative index is relative to `end`. Throws unless the index is between 0 and `last`. */
 function parseIndex(step: string, end: number, last: number): number {
-  if (!/^[+-]?\d+$/.test(step)) throw rejected();
+  if (!/^[+-]?\d+$/.test(step)) throw notApplicable();
   const index = Number(step) < 0 ? Number(step) + end : Number(step);
-  if (index < 0 || index > last) throw rejected();
+  if (index < 0 || index > last) throw notApplicable();
   return index;
 }
 
@@ -174,7 +174,7 @@ function isContainer(value: unknown): value is Container {
 export function applyMergePatch(document: JsonObject, patch: unknown): unknown {
   if (isFields(patch)) return mergeValue(document, patch);
   if (patch !== null) {
-    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeOf(patch)} into Go value of type map[string]interface {}`);
   }
   throw badRequest('Invalid JSON Patch');
 }

@@ -1,10 +1,10 @@
 // metadata.managedFields after creates, updates and patches other than server-side apply.
 
 import type { KubeObject, ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
-import { sameValue } from '../same-value.ts';
+import { isSameValue } from '../same-value.ts';
 import type { Comparison } from './comparison.ts';
-import { difference, type FieldSet, fieldElement, fieldSetOfPaths, intersection, union } from './field-set.ts';
-import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
+import { difference, type FieldSet, intersection, toFieldElement, toFieldSet, union } from './field-set.ts';
+import { decodeManagedFields, encodeManagedFields, encodeOwnerKey, type Owner, type Ownership, type Ownerships } from './ownership.ts';
 import { formatTypeProblems } from './type-check.ts';
 import { compareTyped, type TypedObject, type Typing, toTypedObject, withoutManagedFields } from './typed-object.ts';
 
@@ -21,14 +21,14 @@ export interface TrackedUpdate extends Typing {
 
 /** Returns `next` with updated managedFields; without them if the object is untracked, or if `live` or `next` does not match the schema. */
 export function withTrackedUpdate(update: TrackedUpdate): KubeObject {
-  const ownerships = previousOwnerships(update);
+  const ownerships = findPreviousOwnerships(update);
   const live = toTypedObject(update.live, update);
   const next = toTypedObject(update.next, update);
   // An update does not start to track an existing untracked object; the first apply does.
   const isUntracked = ownerships.size === 0 && Boolean(update.live?.metadata.uid);
   const isTyped = [live, next].every(({ type, value }) => formatTypeProblems(type, value, { duplicates: 'allowed' }) === undefined);
   if (isUntracked || !isTyped) return withManagedFields(update.next, []);
-  return withManagedFields(update.next, encodeManagedFields(updatedOwnerships(live, next, { ...update, ownerships })));
+  return withManagedFields(update.next, encodeManagedFields(updateOwnerships(live, next, { ...update, ownerships })));
 }
 
 /** Returns `object` with these managedFields; without the field if they are empty. */
@@ -42,13 +42,13 @@ export function withoutTimeChanges(next: KubeObject, live: KubeObject): KubeObje
   const timeless = (entry: ManagedFieldsEntry): object => ({ ...entry, time: undefined });
   const managedFields = live.metadata.managedFields ?? [];
   const isSame =
-    sameValue((next.metadata.managedFields ?? []).map(timeless), managedFields.map(timeless)) &&
-    sameValue(withoutManagedFields(next), withoutManagedFields(live));
+    isSameValue((next.metadata.managedFields ?? []).map(timeless), managedFields.map(timeless)) &&
+    isSameValue(withoutManagedFields(next), withoutManagedFields(live));
   return isSame ? withManagedFields(next, managedFields) : next;
 }
 
 /** Returns the owners after a change from `live` to `next` that is not an apply. */
-export function updatedOwnerships(
+export function updateOwnerships(
   live: TypedObject,
   next: TypedObject,
   update: Typing & Pick<TrackedUpdate, 'manager' | 'now' | 'subresource'> & { readonly ownerships: Ownerships },
@@ -59,16 +59,16 @@ export function updatedOwnerships(
     apiVersion: update.apiVersion,
     subresource: update.subresource ?? '',
   };
-  const before = ownersIn(update.apiVersion, update.ownerships);
+  const before = filterOwners(update.apiVersion, update.ownerships);
   const { ownerships, comparison } = changeOwners(live, next, { ownerships: before, self: '', typing: update });
   const changed = withoutUntracked(union(comparison.modified, comparison.added));
   if (changed.size === 0) return ownerships;
-  const previous = ownerships.get(ownerKey(owner));
+  const previous = ownerships.get(encodeOwnerKey(owner));
   const mine: Ownership = { ...owner, fields: previous ? union(previous.fields, changed) : changed, time: update.now };
-  return new Map(ownerships).set(ownerKey(owner), mine);
+  return new Map(ownerships).set(encodeOwnerKey(owner), mine);
 }
 
-function previousOwnerships({ live, next, subresource }: TrackedUpdate): Ownerships {
+function findPreviousOwnerships({ live, next, subresource }: TrackedUpdate): Ownerships {
   if (!subresource) {
     const ownerships = decodeManagedFields(next.metadata.managedFields);
     if (ownerships.size > 0) return ownerships;
@@ -107,7 +107,7 @@ export function changeOwners(
 }
 
 /** Returns the owners that wrote in `apiVersion`. */
-export function ownersIn(apiVersion: string, ownerships: Ownerships): Ownerships {
+export function filterOwners(apiVersion: string, ownerships: Ownerships): Ownerships {
   return new Map([...ownerships].filter(([, ownership]) => ownership.apiVersion === apiVersion));
 }
 
@@ -128,6 +128,6 @@ const UNTRACKED_METADATA = [
   'resourceVersion',
 ];
 
-const UNTRACKED = fieldSetOfPaths(
-  [['apiVersion'], ['kind'], ['metadata'], ...UNTRACKED_METADATA.map((name) => ['metadata', name])].map((path) => path.map(fieldElement)),
+const UNTRACKED = toFieldSet(
+  [['apiVersion'], ['kind'], ['metadata'], ...UNTRACKED_METADATA.map((name) => ['metadata', name])].map((path) => path.map(toFieldElement)),
 );

@@ -28,12 +28,12 @@ export interface MapType {
 }
 
 /** Returns the merge type of objects with this schema, including apiVersion, kind and metadata. */
-export function objectType(schema: Schema): MergeType {
-  return getOrCreate(OBJECTS, schema, () => (schema.go ? mergeType(schema) : mergeType(withObjectMeta(schema))));
+export function toObjectType(schema: Schema): MergeType {
+  return getOrCreate(OBJECTS, schema, () => (schema.go ? toMergeType(schema) : toMergeType(withObjectMeta(schema))));
 }
 
 /** Returns the part of a type that applies to a value. */
-export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'map' {
+export function choosePart(type: MergeType, value: unknown): 'scalar' | 'list' | 'map' {
   if (Array.isArray(value)) {
     if (type.list) return 'list';
   } else if (typeof value === 'object' && value !== null) {
@@ -46,7 +46,7 @@ export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'm
 }
 
 /** Returns the type of the `name` field; undefined if the map does not allow it. */
-export function fieldType(map: MapType, name: string): MergeType | undefined {
+export function findFieldType(map: MapType, name: string): MergeType | undefined {
   return map.field(name) ?? map.values?.();
 }
 
@@ -62,41 +62,41 @@ const UNTYPED: MergeType = {
 /** Type of undeclared fields: each field of a map has its own owner. */
 const DEDUCED: MergeType = { ...UNTYPED, map: { atomic: false, field: () => undefined, values: () => DEDUCED } };
 
-function mergeType(schema: Schema): MergeType {
+function toMergeType(schema: Schema): MergeType {
   return getOrCreate(TYPES, schema, () => {
     if (schema.go?.codec === 'raw') return UNTYPED;
     switch (schema.type) {
       case 'object':
-        return { map: mapType(schema) };
+        return { map: toMapType(schema) };
       case 'array':
-        return { list: listType(schema) };
+        return { list: toListType(schema) };
       case undefined:
-        return { scalar: 'untyped', list: listType(schema), map: mapType(schema) };
+        return { scalar: 'untyped', list: toListType(schema), map: toMapType(schema) };
       case 'boolean':
       case 'integer':
       case 'number':
       case 'string':
       default:
-        return { scalar: scalarType(schema) };
+        return { scalar: toScalarType(schema) };
     }
   });
 }
 
-function mapType(schema: Schema): MapType {
+function toMapType(schema: Schema): MapType {
   const { properties = {}, additionalProperties } = schema;
   const isOpen = additionalProperties ?? (schema['x-kubernetes-preserve-unknown-fields'] || Object.keys(properties).length === 0);
-  const values = typeof additionalProperties === 'object' ? () => mergeType(additionalProperties) : () => DEDUCED;
+  const values = typeof additionalProperties === 'object' ? () => toMergeType(additionalProperties) : () => DEDUCED;
   return {
     atomic: schema['x-kubernetes-map-type'] === 'atomic',
     field: (name) => {
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      return property && mergeType(property);
+      return property && toMergeType(property);
     },
     ...(isOpen && { values }),
   };
 }
 
-function listType(schema: Schema): ListType {
+function toListType(schema: Schema): ListType {
   const { items } = schema;
   const merged = schema['x-kubernetes-patch-strategy']?.split(',').includes('merge');
   const declared =
@@ -105,7 +105,7 @@ function listType(schema: Schema): ListType {
   return {
     atomic: declared === 'atomic',
     keys: declared === 'map' ? keys : [],
-    items: () => (items === undefined ? UNTYPED : mergeType(items)),
+    items: () => (items === undefined ? UNTYPED : toMergeType(items)),
     keyDefault: (key) => {
       const property = items?.properties?.[key];
       return property?.default ?? property?.go?.zero ?? undefined;
@@ -113,7 +113,7 @@ function listType(schema: Schema): ListType {
   };
 }
 
-function scalarType({ type, format }: Schema): NonNullable<MergeType['scalar']> {
+function toScalarType({ type, format }: Schema): NonNullable<MergeType['scalar']> {
   if (type === 'boolean') return 'boolean';
   if (type === 'integer' || type === 'number') return 'numeric';
   return format === undefined || format === '' || format === 'byte' ? 'string' : 'untyped';

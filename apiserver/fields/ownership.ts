@@ -1,7 +1,7 @@
 // Owners of fields, and the encoding of metadata.managedFields.
 
 import { isFields, type ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
-import { compareUtf8, goJsonString } from '../../src/std/go-text.ts';
+import { compareUtf8, encodeGoJsonString } from '../../src/std/go-text.ts';
 import type { JsonObject } from '../same-value.ts';
 import { decodeFieldsV1, encodeFieldsV1, type FieldSet } from './field-set.ts';
 
@@ -24,17 +24,17 @@ export interface Ownership extends Owner {
 export type Ownerships = ReadonlyMap<string, Ownership>;
 
 /** Returns the key of an owner. A manager that applies is the same owner in every version. */
-export function ownerKey({ manager, operation, apiVersion, subresource }: Owner): string {
+export function encodeOwnerKey({ manager, operation, apiVersion, subresource }: Owner): string {
   const parts = { manager, operation, apiVersion: operation === 'Apply' ? '' : apiVersion, subresource };
   const present = Object.entries(parts).filter(([, text]) => text !== '');
-  return `{${present.map(([name, text]) => `"${name}":${goJsonString(text)}`).join(',')}}`;
+  return `{${present.map(([name, text]) => `"${name}":${encodeGoJsonString(text)}`).join(',')}}`;
 }
 
 /** Decodes managedFields; returns no owners if an entry is malformed. */
 export function decodeManagedFields(entries: unknown): Ownerships {
   try {
     const decoded = Array.isArray(entries) ? entries.map(decodeEntry) : [];
-    return new Map(decoded.map((ownership) => [ownerKey(ownership), ownership]));
+    return new Map(decoded.map((ownership) => [encodeOwnerKey(ownership), ownership]));
   } catch {
     return new Map();
   }

@@ -4,13 +4,13 @@ import { isFields } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { badRequest, type StatusError } from '../../src/kubernetes/status.ts';
 import { fieldOf, type JsonObject } from '../same-value.ts';
-import { jsonTypeName } from './go-print.ts';
+import { jsonTypeOf } from './go-print.ts';
 import { withoutNulls } from './json-patch.ts';
 
 /** Applies a strategic merge patch. Throws 400 for a malformed patch. */
 export function applyStrategicMergePatch(document: JsonObject, patch: unknown, schema: Schema): JsonObject {
   if (patch === null) return document;
-  if (!isFields(patch)) throw badRequest(`json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
+  if (!isFields(patch)) throw badRequest(`json: cannot unmarshal ${jsonTypeOf(patch)} into Go value of type map[string]interface {}`);
   return mergeMaps(document, patch, schema);
 }
 
@@ -37,10 +37,10 @@ function applyChange(result: Map<string, unknown>, name: string, value: unknown,
   const current = result.get(name);
   if (value === null || (isDirective(value) && !isFields(current))) result.delete(name);
   else if (Array.isArray(current) && Array.isArray(value)) {
-    const merged = mergeLists(current, value, fieldSchema(schema, name));
+    const merged = mergeLists(current, value, findFieldSchema(schema, name));
     // With $setElementOrder, kube-apiserver removes the directives from the list.
     result.set(name, patch[`${ORDER_PREFIX}${name}`] === undefined ? merged : withoutDirectives(merged));
-  } else if (isFields(current) && isFields(value)) result.set(name, mergeMaps(current, value, fieldSchema(schema, name)));
+  } else if (isFields(current) && isFields(value)) result.set(name, mergeMaps(current, value, findFieldSchema(schema, name)));
   else result.set(name, withoutDirectives(withoutNulls(value)));
 }
 
@@ -49,7 +49,7 @@ function applyDirective(result: Map<string, unknown>, key: string, value: unknow
   const name = key.slice(key.indexOf('/') + 1);
   const current = result.get(name);
   if (!Array.isArray(value) || !(key.startsWith(ORDER_PREFIX) || key.startsWith(DELETE_PREFIX))) throw malformed(`bad directive ${key}`);
-  const field = fieldSchema(schema, name);
+  const field = findFieldSchema(schema, name);
   if (!Array.isArray(current)) return;
   const isDelete = key.startsWith(DELETE_PREFIX);
   const next = isDelete
@@ -116,7 +116,7 @@ function identityOf(entry: unknown, key: string): unknown {
   return value;
 }
 
-function fieldSchema(schema: Schema, name: string): Schema {
+function findFieldSchema(schema: Schema, name: string): Schema {
   const field = fieldOf(schema.properties ?? {}, name) ?? schema.additionalProperties;
   if (!isFields(field)) throw malformed(`unknown field ${name}`);
   return field;

@@ -2,10 +2,10 @@
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8 } from '../../src/std/go-text.ts';
-import { fieldElement, formatPathElement, type PathElement } from './field-set.ts';
-import { goPrint, jsonTypeName } from './go-print.ts';
-import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
-import { entryElement, entryProblem } from './owned-fields.ts';
+import { formatPathElement, type PathElement, toFieldElement } from './field-set.ts';
+import { goPrint, jsonTypeOf } from './go-print.ts';
+import { choosePart, findFieldType, type ListType, type MapType, type MergeType } from './merge-type.ts';
+import { findEntryProblem, toEntryElement } from './owned-fields.ts';
 
 /** Returns all problems of a value in one text, with Kubernetes' wording; undefined if there are none. */
 export function formatTypeProblems(
@@ -13,7 +13,7 @@ export function formatTypeProblems(
   value: unknown,
   options: { readonly duplicates: 'allowed' | 'rejected' },
 ): string | undefined {
-  const problems = problemsOf(type, value, options.duplicates === 'rejected').map(({ path, text }) =>
+  const problems = findProblems(type, value, options.duplicates === 'rejected').map(({ path, text }) =>
     path === '' ? text : `${path}: ${text}`,
   );
   if (problems.length <= 1) return problems[0];
@@ -25,63 +25,63 @@ interface Problem {
   readonly text: string;
 }
 
-function problemsOf(type: MergeType, value: unknown, unique: boolean): readonly Problem[] {
+function findProblems(type: MergeType, value: unknown, unique: boolean): readonly Problem[] {
   if (value === null) return [];
-  const part = partFor(type, value);
+  const part = choosePart(type, value);
   if (part === 'map' && type.map) {
-    return isFields(value) ? problemsOfMap(type.map, value, unique) : problem(`expected map, got &{${goPrint(value)}}`);
+    return isFields(value) ? findMapProblems(type.map, value, unique) : toProblems(`expected map, got &{${goPrint(value)}}`);
   }
   if (part === 'list' && type.list) {
-    return Array.isArray(value) ? problemsOfList(type.list, value, unique) : problem(`expected list, got &{${goPrint(value)}}`);
+    return Array.isArray(value) ? findListProblems(type.list, value, unique) : toProblems(`expected list, got &{${goPrint(value)}}`);
   }
-  return problemsOfScalar(type.scalar ?? 'untyped', value);
+  return findScalarProblems(type.scalar ?? 'untyped', value);
 }
 
-function problemsOfScalar(scalar: NonNullable<MergeType['scalar']>, value: unknown): readonly Problem[] {
+function findScalarProblems(scalar: NonNullable<MergeType['scalar']>, value: unknown): readonly Problem[] {
   switch (scalar) {
     case 'numeric':
       return typeof value === 'number' || typeof value === 'bigint'
         ? []
-        : problem(`expected numeric (int or float), got ${jsonTypeName(value)}`);
+        : toProblems(`expected numeric (int or float), got ${jsonTypeOf(value)}`);
     case 'string':
-      return typeof value === 'string' ? [] : problem(`expected string, got &value.valueUnstructured{Value:${goPrint(value)}}`);
+      return typeof value === 'string' ? [] : toProblems(`expected string, got &value.valueUnstructured{Value:${goPrint(value)}}`);
     case 'boolean':
-      return typeof value === 'boolean' ? [] : problem(`expected boolean, got &{${goPrint(value)}}`);
+      return typeof value === 'boolean' ? [] : toProblems(`expected boolean, got &{${goPrint(value)}}`);
     case 'untyped':
     default:
-      return typeof value === 'object' ? problem(`expected any scalar, got &{${goPrint(value)}}`) : [];
+      return typeof value === 'object' ? toProblems(`expected any scalar, got &{${goPrint(value)}}`) : [];
   }
 }
 
-function problemsOfMap(map: MapType, fields: object, unique: boolean): readonly Problem[] {
+function findMapProblems(map: MapType, fields: object, unique: boolean): readonly Problem[] {
   const problems: Problem[] = [];
   for (const [name, value] of Object.entries(fields).sort(([a], [b]) => compareUtf8(a, b))) {
-    const type = fieldType(map, name);
+    const type = findFieldType(map, name);
     // Kubernetes stops at the first unknown field of a map.
-    if (type === undefined) return [...problems, ...below(fieldElement(name), problem('field not declared in schema'))];
-    if (value !== undefined) problems.push(...below(fieldElement(name), problemsOf(type, value, unique)));
+    if (type === undefined) return [...problems, ...prefixPaths(toFieldElement(name), toProblems('field not declared in schema'))];
+    if (value !== undefined) problems.push(...prefixPaths(toFieldElement(name), findProblems(type, value, unique)));
   }
   return problems;
 }
 
-function problemsOfList(list: ListType, entries: readonly unknown[], unique: boolean): readonly Problem[] {
+function findListProblems(list: ListType, entries: readonly unknown[], unique: boolean): readonly Problem[] {
   const problems: Problem[] = [];
   const seen = new Set<PathElement>();
   for (const [index, entry] of entries.entries()) {
-    const keyProblem = list.atomic ? undefined : entryProblem(list, entry);
-    if (keyProblem !== undefined) return [...problems, ...problem(`element ${index}: ${keyProblem}`)];
-    const element = list.atomic ? `i:${index}` : entryElement(list, entry);
-    if (unique && seen.has(element)) problems.push(...problem(`duplicate entries for key ${formatPathElement(element)}`));
+    const keyProblem = list.atomic ? undefined : findEntryProblem(list, entry);
+    if (keyProblem !== undefined) return [...problems, ...toProblems(`element ${index}: ${keyProblem}`)];
+    const element = list.atomic ? `i:${index}` : toEntryElement(list, entry);
+    if (unique && seen.has(element)) problems.push(...toProblems(`duplicate entries for key ${formatPathElement(element)}`));
     seen.add(element);
-    problems.push(...below(element, problemsOf(list.items(), entry, unique)));
+    problems.push(...prefixPaths(element, findProblems(list.items(), entry, unique)));
   }
   return problems;
 }
 
-function problem(text: string): readonly Problem[] {
+function toProblems(text: string): readonly Problem[] {
   return [{ path: '', text }];
 }
 
-function below(element: PathElement, problems: readonly Problem[]): readonly Problem[] {
+function prefixPaths(element: PathElement, problems: readonly Problem[]): readonly Problem[] {
   return problems.map(({ path, text }) => ({ path: formatPathElement(element) + path, text }));
 }

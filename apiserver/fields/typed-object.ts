@@ -4,8 +4,8 @@ import { isFields, type KubeObject } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import type { JsonObject } from '../same-value.ts';
 import { type Comparison, compareObjects } from './comparison.ts';
-import { type FieldSet, fieldElement, fieldSetOfPaths, recursiveDifference } from './field-set.ts';
-import { type MergeType, objectType } from './merge-type.ts';
+import { type FieldSet, recursiveDifference, toFieldElement, toFieldSet } from './field-set.ts';
+import { type MergeType, toObjectType } from './merge-type.ts';
 
 /** Type information about the objects of one endpoint. */
 export interface Typing {
@@ -24,19 +24,19 @@ export interface TypedObject {
 /** Returns `object` with the zero values that Go writes; an empty object of the kind if `object` is undefined. */
 export function toTypedObject(object: KubeObject | undefined, { schema }: Typing): TypedObject {
   const value = object === undefined ? {} : withoutManagedFields(object);
-  return { type: objectType(schema), value: withZeroValues(value, schema) };
+  return { type: toObjectType(schema), value: withZeroValues(value, schema) };
 }
 
 /** Returns a typed object in the form that the server stores. */
 export function toKubeObject({ value }: TypedObject): KubeObject {
   const object = isFields(value) ? { ...value, metadata: value['metadata'] ?? {} } : value;
-  if (!isKubeObject(object)) throw new TypeError('The merged object has no apiVersion, kind or metadata.');
+  if (!isKubeObject(object)) throw new TypeError('The merged object lacks apiVersion, kind or metadata.');
   return object;
 }
 
 /** Returns the changes from `old` to `next`, without fields that the endpoint does not write. */
 export function compareTyped(old: TypedObject, next: TypedObject, typing: Typing): Comparison {
-  const reset = resetFields(typing);
+  const reset = resetFieldsOf(typing);
   const { removed, modified, added } = compareObjects(old.type, old.value, next.value);
   return {
     removed: recursiveDifference(removed, reset),
@@ -45,8 +45,8 @@ export function compareTyped(old: TypedObject, next: TypedObject, typing: Typing
   };
 }
 
-export function resetFields({ resetPaths = [] }: Typing): FieldSet {
-  return fieldSetOfPaths(resetPaths.map((path) => path.map(fieldElement)));
+export function resetFieldsOf({ resetPaths = [] }: Typing): FieldSet {
+  return toFieldSet(resetPaths.map((path) => path.map(toFieldElement)));
 }
 
 export function withoutManagedFields(object: KubeObject): KubeObject {

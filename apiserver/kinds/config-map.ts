@@ -3,9 +3,9 @@
 import { type FieldError, forbiddenValue, invalidValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, bytes, map, objectStruct, pointer, text } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { sameValue } from '../same-value.ts';
-import { builtInKind, type Kind } from './kind.ts';
+import { AGE_COLUMN, createColumn, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
+import { isSameValue } from '../same-value.ts';
+import { createBuiltInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface ConfigMap extends KubeObject {
@@ -26,15 +26,15 @@ function validate(object: KubeObject): readonly FieldError[] {
   return [
     ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainNameProblems }),
     ...Object.keys(data).flatMap((key) => [
-      ...keyErrors(key, 'data'),
+      ...validateKey(key, 'data'),
       ...(Object.hasOwn(binaryData, key) ? [invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData')] : []),
     ]),
-    ...Object.keys(binaryData).flatMap((key) => keyErrors(key, 'binaryData')),
+    ...Object.keys(binaryData).flatMap((key) => validateKey(key, 'binaryData')),
     ...(totalBytes > MAX_CONTENT_BYTES ? [tooLong('[]', MAX_CONTENT_BYTES)] : []),
   ];
 }
 
-export const configMapKind: Kind = builtInKind({
+export const configMapKind: Kind = createBuiltInKind({
   kind: 'ConfigMap',
   namespaced: true,
   shortNames: ['cm'],
@@ -42,7 +42,7 @@ export const configMapKind: Kind = builtInKind({
   table: {
     columns: [
       NAME_COLUMN,
-      column(
+      createColumn(
         'Data',
         "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the keys in the BinaryData field, this is enforced during validation process.",
       ),
@@ -51,14 +51,14 @@ export const configMapKind: Kind = builtInKind({
     cells: (object: ConfigMap, now) => [
       object.metadata.name,
       Object.keys(object.data ?? {}).length + Object.keys(object.binaryData ?? {}).length,
-      ageOf(object, now),
+      toAge(object, now),
     ],
   },
   strategy: {
     validate,
     validateUpdate: (next, old) => [
       ...validateCoreMetadataUpdate(next, old),
-      ...immutabilityErrors(next, old, 'data', 'binaryData'),
+      ...validateImmutability(next, old, 'data', 'binaryData'),
       ...validate(next),
     ],
   },
@@ -72,18 +72,18 @@ const KEY = '[-._a-zA-Z0-9]+';
 const KEY_PATTERN = new RegExp(`^${KEY}$`);
 
 /** Validates a key of `field`. */
-export function keyErrors(key: string, field: string): readonly FieldError[] {
-  return configKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem));
+export function validateKey(key: string, field: string): readonly FieldError[] {
+  return findKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem));
 }
 
 /** Rejects changes to `fields` of an immutable object, and to `immutable` itself. */
-export function immutabilityErrors(next: KubeObject, old: KubeObject, ...fields: readonly string[]): readonly FieldError[] {
+export function validateImmutability(next: KubeObject, old: KubeObject, ...fields: readonly string[]): readonly FieldError[] {
   if (old['immutable'] !== true) return [];
-  const changed = ['immutable', ...fields].filter((field) => !sameValue(next[field], old[field]));
+  const changed = ['immutable', ...fields].filter((field) => !isSameValue(next[field], old[field]));
   return changed.map((field) => forbiddenValue(field, 'field is immutable when `immutable` is set'));
 }
 
-function configKeyProblems(key: string): readonly string[] {
+function findKeyProblems(key: string): readonly string[] {
   return [
     ...(Buffer.byteLength(key) > MAX_KEY_BYTES ? [`must be no more than ${MAX_KEY_BYTES} characters`] : []),
     ...(KEY_PATTERN.test(key)

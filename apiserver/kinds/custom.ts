@@ -7,12 +7,12 @@ import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
 import { parseJsonPath } from '../../src/kubernetes/schema/json-path.ts';
 import { prune } from '../../src/kubernetes/schema/prune.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
-import { goNumber } from '../../src/std/go-text.ts';
-import { sameValue } from '../same-value.ts';
+import { formatGoNumber } from '../../src/std/go-text.ts';
+import { isSameValue } from '../same-value.ts';
 import { withDefaults } from '../schema/defaults.ts';
 import { validateListTypes } from '../schema/list-types.ts';
 import { hasRules, validateRules } from '../schema/rules.ts';
-import { newErrors, validateSchema } from '../schema/validate.ts';
+import { filterNewErrors, validateSchema } from '../schema/validate.ts';
 import { type CustomResourceDefinition, type DefinitionSpec, type DefinitionVersion, hasCondition } from './definition.ts';
 import type { Kind, Rules, Verb } from './kind.ts';
 import {
@@ -28,19 +28,19 @@ import {
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const TERMINATING = 'create not allowed while custom resource definition is terminating';
 
-/** Returns the kind that a definition serves; undefined before it is established. */
-export function servedKind(definition: CustomResourceDefinition): Kind | undefined {
-  return hasCondition(definition, 'Established') ? customKind(definition) : undefined;
+/** Returns the kind that a definition serves; undefined if the definition is not established, or if its version is not served. */
+export function toServedKind(definition: CustomResourceDefinition): Kind | undefined {
+  return hasCondition(definition, 'Established') ? toCustomKind(definition) : undefined;
 }
 
 /** Returns the kind of a valid definition; undefined if its version is not served. */
-export function customKind({ metadata, spec }: CustomResourceDefinition): Kind | undefined {
+export function toCustomKind({ metadata, spec }: CustomResourceDefinition): Kind | undefined {
   const [version] = spec.versions;
   const rejection = metadata.deletionTimestamp === undefined ? {} : { createRejection: TERMINATING };
-  return version?.served ? { ...kindOf(spec, version), ...rejection } : undefined;
+  return version?.served ? { ...createKind(spec, version), ...rejection } : undefined;
 }
 
-function kindOf({ group, names, scope }: DefinitionSpec, version: DefinitionVersion): Kind {
+function createKind({ group, names, scope }: DefinitionSpec, version: DefinitionVersion): Kind {
   const { kind, plural, singular = kind.toLowerCase(), listKind = `${kind}List`, shortNames = [], categories = [] } = names;
   const self = { group, version: version.name, kind };
   const schema = version.schema?.openAPIV3Schema ?? { type: 'object' };
@@ -58,11 +58,11 @@ function kindOf({ group, names, scope }: DefinitionSpec, version: DefinitionVers
     builtIn: false,
     schema: withMetadata(schema),
     subresources: hasStatus ? [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'] }] : [],
-    rules: customRules({ ...self, namespaced, schema, hasStatus, hasRules: hasRules(schema) }),
+    rules: createRules({ ...self, namespaced, schema, hasStatus, hasRules: hasRules(schema) }),
     table: toCustomTable(version.additionalPrinterColumns),
-    selectableFields: Object.fromEntries((version.selectableFields ?? []).map(({ jsonPath }) => selectableField(jsonPath))),
+    selectableFields: Object.fromEntries((version.selectableFields ?? []).map(({ jsonPath }) => toSelectableField(jsonPath))),
     fieldLabelErrors: 'named',
-    fromStored: readerFor(schema),
+    fromStored: createReader(schema),
   };
 }
 
@@ -72,25 +72,25 @@ function withMetadata(schema: Schema): Schema {
 }
 
 /** Returns a function that prunes a stored object by the schema and fills in defaults. It returns the same object if nothing changes. */
-function readerFor(schema: Schema): (stored: KubeObject) => KubeObject {
+function createReader(schema: Schema): (stored: KubeObject) => KubeObject {
   const cache = new WeakMap<KubeObject, KubeObject>();
   return (stored) => {
     const cached = cache.get(stored);
     if (cached !== undefined) return cached;
     const current = withDefaults(prune(stored, schema).value, schema);
-    const object = sameValue(current, stored) ? stored : current;
+    const object = isSameValue(current, stored) ? stored : current;
     cache.set(stored, object);
     return object;
   };
 }
 
-function selectableField(jsonPath: string): readonly [string, (object: KubeObject) => string] {
+function toSelectableField(jsonPath: string): readonly [string, (object: KubeObject) => string] {
   const path = parseJsonPath(jsonPath);
-  return [jsonPath.replace(/^\./, ''), (object) => selectorText(isFields(object) ? path(object)[0] : undefined)];
+  return [jsonPath.replace(/^\./, ''), (object) => toSelectorText(isFields(object) ? path(object)[0] : undefined)];
 }
 
-function selectorText(value: Value | undefined): string {
-  if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
+function toSelectorText(value: Value | undefined): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return formatGoNumber(value);
   return typeof value === 'string' || typeof value === 'boolean' ? String(value) : '';
 }
 
@@ -101,7 +101,7 @@ interface CustomVersion extends Pick<Kind, 'group' | 'version' | 'kind' | 'names
   readonly hasRules: boolean;
 }
 
-function customRules(version: CustomVersion): Rules {
+function createRules(version: CustomVersion): Rules {
   const { schema, namespaced, hasStatus } = version;
   return {
     applyDefaults: (object) => withDefaults(object, schema),
@@ -116,17 +116,17 @@ function customRules(version: CustomVersion): Rules {
     prepareForStatusUpdate: (next, old) => withStatusOf({ ...old, metadata: withManagedFieldsOf(old, next) }, next),
     validate: (object) => {
       const metadataErrors = validateMetadata(object, { namespaced, nameProblems: subdomainNameProblems });
-      const errors = contentErrors(object, version, [...metadataErrors, ...validateSchema(valueOf(object), schema)]);
+      const errors = validateContent(object, version, [...metadataErrors, ...validateSchema(valueOf(object), schema)]);
       return errors.length > 0 ? errors : validateCommonMetadata(object, namespaced);
     },
     validateUpdate: (next, old) => {
-      const schemaErrors = newErrors(validateSchema(valueOf(next), schema), () => validateSchema(valueOf(old), schema));
-      const errors = contentErrors(next, version, [...validateMetadataUpdate(next, old), ...schemaErrors], old);
+      const schemaErrors = filterNewErrors(validateSchema(valueOf(next), schema), () => validateSchema(valueOf(old), schema));
+      const errors = validateContent(next, version, [...validateMetadataUpdate(next, old), ...schemaErrors], old);
       return [...validateCommonMetadataUpdate(next, old, namespaced), ...errors];
     },
     validateStatusUpdate: (next, old) => {
-      const newStatusErrors = newErrors(statusErrors(next, schema), () => statusErrors(old, schema));
-      const errors = contentErrors(next, version, [...validateMetadataUpdate(next, old), ...newStatusErrors], old);
+      const newStatusErrors = filterNewErrors(validateStatus(next, schema), () => validateStatus(old, schema));
+      const errors = validateContent(next, version, [...validateMetadataUpdate(next, old), ...newStatusErrors], old);
       return [...validateCommonMetadataUpdate(next, old, namespaced), ...errors];
     },
     unconditionalUpdate: false,
@@ -135,7 +135,7 @@ function customRules(version: CustomVersion): Rules {
 }
 
 /** Returns the errors of type, schema, lists and rules, in kube-apiserver's order. */
-function contentErrors(
+function validateContent(
   object: KubeObject,
   version: CustomVersion,
   schemaErrors: readonly FieldError[],
@@ -143,15 +143,15 @@ function contentErrors(
 ): readonly FieldError[] {
   const { schema } = version;
   const [value, before] = [valueOf(object), old && valueOf(old)];
-  const typeErrors = typeMetaErrors(object, version);
+  const typeErrors = validateTypeMeta(object, version);
   const errors = [
     ...(typeErrors.length > 0 ? typeErrors : schemaErrors),
-    ...newErrors(validateListTypes(value, schema), () => (before === undefined ? [] : validateListTypes(before, schema))),
+    ...filterNewErrors(validateListTypes(value, schema), () => (before === undefined ? [] : validateListTypes(before, schema))),
   ];
   if (!version.hasRules) return errors;
   if (errors.some(({ type }) => BLOCKING.has(type))) return [...errors, invalidValue('<nil>', null, NOT_CHECKED)];
   const ruleErrors = validateRules(value, schema, before);
-  return [...errors, ...newErrors(ruleErrors, () => (before === undefined ? [] : validateRules(before, schema)))];
+  return [...errors, ...filterNewErrors(ruleErrors, () => (before === undefined ? [] : validateRules(before, schema)))];
 }
 
 /** Types of schema errors after which kube-apiserver does not evaluate rules. */
@@ -165,7 +165,7 @@ const BLOCKING: ReadonlySet<FieldError['type']> = new Set([
 const NOT_CHECKED =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
-function typeMetaErrors({ kind, apiVersion }: KubeObject, expected: CustomVersion): readonly FieldError[] {
+function validateTypeMeta({ kind, apiVersion }: KubeObject, expected: CustomVersion): readonly FieldError[] {
   const version = `${expected.group}/${expected.version}`;
   return [
     ...(kind === expected.kind ? [] : [invalidValue('kind', kind, `must be ${expected.kind}`)]),
@@ -173,7 +173,7 @@ function typeMetaErrors({ kind, apiVersion }: KubeObject, expected: CustomVersio
   ];
 }
 
-function statusErrors(object: KubeObject, schema: Schema): readonly FieldError[] {
+function validateStatus(object: KubeObject, schema: Schema): readonly FieldError[] {
   const value = valueOf(object);
   const status = isFields(value) ? value['status'] : undefined;
   const statusSchema = schema.properties?.['status'];

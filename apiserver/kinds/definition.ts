@@ -3,17 +3,17 @@
 
 import type { PrinterColumn } from '../../src/kubernetes/custom-table.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
-import { dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
+import { validateDns1123Subdomain } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';
-import { sameValue } from '../same-value.ts';
-import { patternProblem } from '../schema/pattern.ts';
-import { ruleProblem } from '../schema/rules.ts';
+import { isSameValue } from '../same-value.ts';
+import { findPatternProblem } from '../schema/pattern.ts';
+import { findRuleProblem } from '../schema/rules.ts';
 import { FORMATS } from '../schema/validate.ts';
 import { notSupported } from '../unsupported.ts';
 import { DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
-import { builtInKind, type Kind, type Strategy } from './kind.ts';
+import { createBuiltInKind, type Kind, type Strategy } from './kind.ts';
 import { subdomainNameProblems, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
 export interface CustomResourceDefinition extends KubeObject {
@@ -93,7 +93,7 @@ export function hasCondition({ status }: CustomResourceDefinition, type: string)
 export function establish(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
   const accepted = withCondition(definition.status?.conditions ?? [], ACCEPTED, now);
   const status = { ...definition.status, conditions: withCondition(accepted, ESTABLISHED, now), acceptedNames: definition.spec.names };
-  return sameValue(status, definition.status) ? definition : { ...definition, status };
+  return isSameValue(status, definition.status) ? definition : { ...definition, status };
 }
 
 type NewCondition = Omit<DefinitionCondition, 'lastTransitionTime'>;
@@ -154,11 +154,11 @@ function applyDefaults(definition: CustomResourceDefinition): CustomResourceDefi
       },
       conversion: spec.conversion ?? { strategy: 'None' },
     },
-    status: { ...status, storedVersions: stored.length > 0 ? stored : storageVersions(spec) },
+    status: { ...status, storedVersions: stored.length > 0 ? stored : storageVersionsOf(spec) },
   };
 }
 
-function storageVersions({ versions }: DefinitionSpec): readonly string[] {
+function storageVersionsOf({ versions }: DefinitionSpec): readonly string[] {
   return versions.filter(({ storage }) => storage).map(({ name }) => name);
 }
 
@@ -166,7 +166,7 @@ function prepareForUpdate(next: CustomResourceDefinition, old: CustomResourceDef
   const { generation = 0 } = old.metadata;
   return {
     ...next,
-    metadata: { ...next.metadata, generation: sameValue(next.spec, old.spec) ? generation : generation + 1 },
+    metadata: { ...next.metadata, generation: isSameValue(next.spec, old.spec) ? generation : generation + 1 },
     status: old.status ?? {},
   };
 }
@@ -178,7 +178,7 @@ function validate(definition: CustomResourceDefinition): readonly FieldError[] {
     ...subdomainNameProblems(name, prefix),
     ...(name === expected ? [] : ['must be spec.names.plural+"."+spec.group']),
   ];
-  return [...validateMetadata(definition, { namespaced: false, nameProblems }), ...specErrors(definition.spec)];
+  return [...validateMetadata(definition, { namespaced: false, nameProblems }), ...validateSpec(definition.spec)];
 }
 
 function validateUpdate(next: CustomResourceDefinition, old: CustomResourceDefinition): readonly FieldError[] {
@@ -187,7 +187,7 @@ function validateUpdate(next: CustomResourceDefinition, old: CustomResourceDefin
     value === before ? [] : [invalidValue(field, value, 'field is immutable')];
   return [
     ...validateMetadataUpdate(next, old),
-    ...specErrors(spec),
+    ...validateSpec(spec),
     ...(hasCondition(old, 'Established')
       ? [...immutable('spec.scope', spec.scope, old.spec.scope), ...immutable('spec.names.kind', spec.names.kind, old.spec.names.kind)]
       : []),
@@ -201,9 +201,9 @@ function validateUpdate(next: CustomResourceDefinition, old: CustomResourceDefin
 
 const SCOPES: readonly string[] = ['Cluster', 'Namespaced'];
 
-function specErrors({ group, scope, names, versions, conversion, preserveUnknownFields }: DefinitionSpec): readonly FieldError[] {
+function validateSpec({ group, scope, names, versions, conversion, preserveUnknownFields }: DefinitionSpec): readonly FieldError[] {
   const required = (['plural', 'singular', 'kind', 'listKind'] as const).filter((name) => (names[name] ?? '') === '');
-  const isGroup = dns1123SubdomainProblems(group).length === 0 && group.includes('.');
+  const isGroup = validateDns1123Subdomain(group).length === 0 && group.includes('.');
   return [
     ...(isGroup ? [] : [invalidValue('spec.group', group, 'should be a domain with at least one dot')]),
     ...(SCOPES.includes(scope) ? [] : [unsupportedValue('spec.scope', scope, SCOPES)]),
@@ -211,7 +211,7 @@ function specErrors({ group, scope, names, versions, conversion, preserveUnknown
     ...(versions.length === 1 && versions[0]?.storage
       ? []
       : [forbiddenValue('spec.versions', notSupported('definitions without exactly one stored version'))]),
-    ...versions.flatMap((version, index) => versionErrors(version, `spec.versions[${index}]`)),
+    ...versions.flatMap((version, index) => validateVersion(version, `spec.versions[${index}]`)),
     ...(conversion === undefined || conversion.strategy === 'None'
       ? []
       : [forbiddenValue('spec.conversion.strategy', notSupported('conversion webhooks'))]),
@@ -219,21 +219,21 @@ function specErrors({ group, scope, names, versions, conversion, preserveUnknown
   ];
 }
 
-function versionErrors({ schema, subresources, ...rest }: DefinitionVersion, path: string): readonly FieldError[] {
+function validateVersion({ schema, subresources, ...rest }: DefinitionVersion, path: string): readonly FieldError[] {
   const declared = schema?.openAPIV3Schema;
   const paths = [...(rest.additionalPrinterColumns ?? []), ...(rest.selectableFields ?? [])].map(({ jsonPath }) => jsonPath);
   return [
     ...(declared === undefined
       ? [requiredValue(`${path}.schema.openAPIV3Schema`)]
-      : schemaErrors(declared, `${path}.schema.openAPIV3Schema`)),
+      : validateDeclaredSchema(declared, `${path}.schema.openAPIV3Schema`)),
     ...(subresources?.scale === undefined ? [] : [forbiddenValue(`${path}.subresources.scale`, notSupported('the scale subresource'))]),
     ...paths.flatMap((each) => (each?.startsWith('.') ? [] : [invalidValue(path, each, 'must be a simple json path starting with .')])),
   ];
 }
 
-function schemaErrors(schema: Schema, path: string): readonly FieldError[] {
+function validateDeclaredSchema(schema: Schema, path: string): readonly FieldError[] {
   const { format, pattern = '', items, properties = {}, additionalProperties: values, 'x-kubernetes-validations': rules = [] } = schema;
-  const problem = pattern === '' ? undefined : patternProblem(pattern);
+  const problem = pattern === '' ? undefined : findPatternProblem(pattern);
   return [
     ...Object.keys(schema).flatMap((name) =>
       KEYWORDS.includes(name) ? [] : [forbiddenValue(`${path}.${name}`, notSupported(`${name} in schemas`))],
@@ -243,12 +243,12 @@ function schemaErrors(schema: Schema, path: string): readonly FieldError[] {
       ? []
       : [invalidValue(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`)]),
     ...rules.flatMap((rule, index) => {
-      const unsupported = ruleProblem(rule);
+      const unsupported = findRuleProblem(rule);
       return unsupported === undefined ? [] : [forbiddenValue(`${path}.x-kubernetes-validations[${index}]`, unsupported)];
     }),
-    ...(items === undefined ? [] : schemaErrors(items, `${path}.items`)),
-    ...Object.entries(properties).flatMap(([key, property]) => schemaErrors(property, `${path}.properties[${key}]`)),
-    ...(typeof values === 'object' ? schemaErrors(values, `${path}.additionalProperties`) : []),
+    ...(items === undefined ? [] : validateDeclaredSchema(items, `${path}.items`)),
+    ...Object.entries(properties).flatMap(([key, property]) => validateDeclaredSchema(property, `${path}.properties[${key}]`)),
+    ...(typeof values === 'object' ? validateDeclaredSchema(values, `${path}.additionalProperties`) : []),
   ];
 }
 
@@ -261,7 +261,7 @@ const strategy: Strategy = {
     return {
       ...definition,
       metadata: { ...definition.metadata, generation: 1 },
-      status: { storedVersions: storageVersions(definition.spec) },
+      status: { storedVersions: storageVersionsOf(definition.spec) },
     };
   },
   prepareForUpdate: (next: DraftDefinition, old: DraftDefinition) => prepareForUpdate(toDefinition(next), toDefinition(old)),
@@ -273,7 +273,7 @@ const strategy: Strategy = {
 
 const self = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition' };
 
-export const customResourceDefinitionKind: Kind = builtInKind({
+export const customResourceDefinitionKind: Kind = createBuiltInKind({
   ...self,
   namespaced: false,
   shortNames: ['crd', 'crds'],

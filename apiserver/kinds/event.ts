@@ -2,7 +2,7 @@
 
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { Table } from '../../src/kubernetes/kind.ts';
-import { dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
+import { validateDns1123Subdomain } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import {
   int32,
@@ -16,8 +16,8 @@ import {
   withoutOmitempty,
 } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
-import { column, formatElapsed, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { builtInKind, type Kind } from './kind.ts';
+import { createColumn, formatElapsed, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { createBuiltInKind, type Kind } from './kind.ts';
 
 export interface ObjectReference {
   readonly kind?: string;
@@ -71,34 +71,34 @@ const SCHEMA = objectStruct('v1.Event', {
 
 const EVENT_TABLE: Table = {
   columns: [
-    column('Last Seen', 'The time at which the most recent occurrence of this event was recorded.'),
-    column('Type', 'Type of this event (Normal, Warning), new types could be added in the future'),
-    column(
+    createColumn('Last Seen', 'The time at which the most recent occurrence of this event was recorded.'),
+    createColumn('Type', 'Type of this event (Normal, Warning), new types could be added in the future'),
+    createColumn(
       'Reason',
       "This should be a short, machine understandable string that gives the reason for the transition into the object's current status.",
     ),
-    column('Object', 'The object that this event is about.'),
-    column(
+    createColumn('Object', 'The object that this event is about.'),
+    createColumn(
       'Subobject',
       'If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement, such as desiredState.manifest.containers[2]. For example, if the object reference is to a container within a pod, this would take on a value like: "spec.containers{name}" (where "name" refers to the name of the container that triggered the event) or if no container name is specified "spec.containers[2]" (container with index 2 in this pod). This syntax is chosen only to have some well-defined way of referencing a part of an object.',
       'wide',
     ),
-    column('Source', 'The component reporting this event. Should be a short machine understandable string.', 'wide'),
-    column('Message', 'A human-readable description of the status of this operation.'),
-    column('First Seen', 'The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)', 'wide'),
-    column('Count', 'The number of times this event has occurred.', 'wide'),
+    createColumn('Source', 'The component reporting this event. Should be a short machine understandable string.', 'wide'),
+    createColumn('Message', 'A human-readable description of the status of this operation.'),
+    createColumn('First Seen', 'The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)', 'wide'),
+    createColumn('Count', 'The number of times this event has occurred.', 'wide'),
     { ...NAME_COLUMN, priority: 1 },
   ],
   cells: (event: Event, now) => {
     const { type = '', reason = '', message = '', involvedObject = {} } = event;
-    const { firstSeen, lastSeen, count } = occurrences(event, now);
+    const { firstSeen, lastSeen, count } = summarizeOccurrences(event, now);
     return [
       lastSeen,
       type,
       reason,
-      referenceText(involvedObject),
+      formatReference(involvedObject),
       involvedObject.fieldPath ?? '',
-      sourceText(event),
+      formatSource(event),
       message.trim(),
       firstSeen,
       count,
@@ -107,32 +107,32 @@ const EVENT_TABLE: Table = {
   },
 };
 
-function occurrences({ firstTimestamp, lastTimestamp, eventTime, series, count }: Event, now: number) {
+function summarizeOccurrences({ firstTimestamp, lastTimestamp, eventTime, series, count }: Event, now: number) {
   const firstSeen = formatElapsed(firstTimestamp ?? eventTime, now);
   if (series) return { firstSeen, lastSeen: formatElapsed(series.lastObservedTime, now), count: series.count ?? 0 };
   return { firstSeen, lastSeen: lastTimestamp ? formatElapsed(lastTimestamp, now) : firstSeen, count: count || 1 };
 }
 
-function referenceText({ kind = '', name = '' }: ObjectReference): string {
+function formatReference({ kind = '', name = '' }: ObjectReference): string {
   return name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`;
 }
 
-function sourceText({ source, reportingComponent = '', reportingInstance = '' }: Event): string {
+function formatSource({ source, reportingComponent = '', reportingInstance = '' }: Event): string {
   const component = source?.component || reportingComponent;
   const instance = source?.host || reportingInstance;
   return instance === '' ? component : `${component}, ${instance}`;
 }
 
-const involvedField = (field: keyof ObjectReference) => (event: Event) => event.involvedObject?.[field] ?? '';
+const createInvolvedFieldReader = (field: keyof ObjectReference) => (event: Event) => event.involvedObject?.[field] ?? '';
 
 const EVENT_FIELDS = {
-  'involvedObject.kind': involvedField('kind'),
-  'involvedObject.namespace': involvedField('namespace'),
-  'involvedObject.name': involvedField('name'),
-  'involvedObject.uid': involvedField('uid'),
-  'involvedObject.apiVersion': involvedField('apiVersion'),
-  'involvedObject.resourceVersion': involvedField('resourceVersion'),
-  'involvedObject.fieldPath': involvedField('fieldPath'),
+  'involvedObject.kind': createInvolvedFieldReader('kind'),
+  'involvedObject.namespace': createInvolvedFieldReader('namespace'),
+  'involvedObject.name': createInvolvedFieldReader('name'),
+  'involvedObject.uid': createInvolvedFieldReader('uid'),
+  'involvedObject.apiVersion': createInvolvedFieldReader('apiVersion'),
+  'involvedObject.resourceVersion': createInvolvedFieldReader('resourceVersion'),
+  'involvedObject.fieldPath': createInvolvedFieldReader('fieldPath'),
   reason: ({ reason }: Event) => reason ?? '',
   reportingComponent: ({ reportingComponent }: Event) => reportingComponent ?? '',
   source: ({ source, reportingComponent }: Event) => source?.component || (reportingComponent ?? ''),
@@ -143,11 +143,11 @@ function validate({ metadata: { namespace: own = '' }, involvedObject: { namespa
   const agrees = involved === '' ? own === '' || own === 'default' : own === involved;
   return [
     ...(agrees ? [] : [invalidValue('involvedObject.namespace', involved, 'does not match event.namespace')]),
-    ...dns1123SubdomainProblems(own).map((problem) => invalidValue('namespace', own, problem)),
+    ...validateDns1123Subdomain(own).map((problem) => invalidValue('namespace', own, problem)),
   ];
 }
 
-export const coreEventKind: Kind = builtInKind({
+export const coreEventKind: Kind = createBuiltInKind({
   kind: 'Event',
   namespaced: true,
   shortNames: ['ev'],

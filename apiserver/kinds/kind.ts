@@ -69,7 +69,7 @@ export type Strategy = Partial<Rules> & Pick<Rules, 'validate' | 'validateUpdate
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /** Creates a built-in kind; fills in undeclared properties. */
-export function builtInKind({ strategy, ...declared }: KindDeclaration): Kind {
+export function createBuiltInKind({ strategy, ...declared }: KindDeclaration): Kind {
   const singular = declared.kind.toLowerCase();
   return {
     group: '',

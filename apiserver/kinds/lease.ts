@@ -3,8 +3,8 @@
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { int32, microTime, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { builtInKind, type Kind } from './kind.ts';
+import { AGE_COLUMN, createColumn, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
+import { createBuiltInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
 interface LeaseSpec {
@@ -27,7 +27,7 @@ const SCHEMA = objectStruct('v1.Lease', {
   }),
 });
 
-function specErrors({ spec }: Lease): readonly FieldError[] {
+function validateSpec({ spec }: Lease): readonly FieldError[] {
   const { leaseDurationSeconds: seconds = 1, leaseTransitions: transitions = 0 } = spec ?? {};
   return [
     ...(seconds <= 0 ? [invalidValue('spec.leaseDurationSeconds', seconds, 'must be greater than 0')] : []),
@@ -35,7 +35,7 @@ function specErrors({ spec }: Lease): readonly FieldError[] {
   ];
 }
 
-export const leaseKind: Kind = builtInKind({
+export const leaseKind: Kind = createBuiltInKind({
   group: 'coordination.k8s.io',
   kind: 'Lease',
   namespaced: true,
@@ -43,17 +43,17 @@ export const leaseKind: Kind = builtInKind({
   table: {
     columns: [
       NAME_COLUMN,
-      column(
+      createColumn(
         'Holder',
         'holderIdentity contains the identity of the holder of a current lease. If Coordinated Leader Election is used, the holder identity must be equal to the elected LeaseCandidate.metadata.name field.',
       ),
       AGE_COLUMN,
     ],
-    cells: (lease: Lease, now) => [lease.metadata.name, lease.spec?.holderIdentity ?? '', ageOf(lease, now)],
+    cells: (lease: Lease, now) => [lease.metadata.name, lease.spec?.holderIdentity ?? '', toAge(lease, now)],
   },
   strategy: {
     unconditionalUpdate: false,
-    validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainNameProblems }), ...specErrors(lease)],
-    validateUpdate: (next, old) => [...validateMetadataUpdate(next, old), ...specErrors(next)],
+    validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainNameProblems }), ...validateSpec(lease)],
+    validateUpdate: (next, old) => [...validateMetadataUpdate(next, old), ...validateSpec(next)],
   },
 });

@@ -2,31 +2,31 @@
 
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import {
-  dns1123LabelProblems,
-  dns1123SubdomainProblems,
-  labelValueProblems,
-  pathSegmentPrefixProblems,
-  pathSegmentProblems,
-  qualifiedNameProblems,
+  validateDns1123Label,
+  validateDns1123Subdomain,
+  validateLabelValue,
+  validatePathSegment,
+  validatePathSegmentPrefix,
+  validateQualifiedName,
 } from '../../src/kubernetes/names.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
-import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
-import { sameValue } from '../same-value.ts';
+import { compareUtf8, quoteGoString } from '../../src/std/go-text.ts';
+import { isSameValue } from '../same-value.ts';
 
 /** Returns the problems of a name, as kube-apiserver words them; `prefix` is true for a generateName. */
 export type NameProblems = (name: string, prefix: boolean) => readonly string[];
 
 /** Validates names of most kinds: DNS-1123 subdomains. */
-export const subdomainNameProblems: NameProblems = (name, prefix) => dns1123SubdomainProblems(prefix ? withMaskedDash(name) : name);
+export const subdomainNameProblems: NameProblems = (name, prefix) => validateDns1123Subdomain(prefix ? withMaskedDash(name) : name);
 
 /** Validates names of namespaces: DNS-1123 labels. */
-export const labelNameProblems: NameProblems = (name, prefix) => dns1123LabelProblems(prefix ? withMaskedDash(name) : name);
+export const labelNameProblems: NameProblems = (name, prefix) => validateDns1123Label(prefix ? withMaskedDash(name) : name);
 
 /** Validates names of any kind: one path segment. */
-const pathSegmentNameProblems: NameProblems = (name, prefix) => (prefix ? pathSegmentPrefixProblems(name) : pathSegmentProblems(name));
+const pathSegmentNameProblems: NameProblems = (name, prefix) => (prefix ? validatePathSegmentPrefix(name) : validatePathSegment(name));
 
 /** Validates names and name prefixes of roles and bindings: one path segment. */
-export const rbacNameProblems: NameProblems = (name) => pathSegmentProblems(name);
+export const rbacNameProblems: NameProblems = (name) => validatePathSegment(name);
 
 /** Replaces the dash at the end of a prefix, and the character before it, with `a`. Like kube-apiserver, accepts some invalid prefixes. */
 function withMaskedDash(name: string): string {
@@ -45,23 +45,23 @@ const IMMUTABLE = 'field is immutable';
 export function validateMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
   const meta = object.metadata;
   return [
-    ...nameErrors(meta, rules.nameProblems),
-    ...namespaceErrors(meta, rules.namespaced),
-    ...labelErrors(meta.labels, 'metadata.labels'),
-    ...annotationErrors(meta.annotations),
-    ...ownerErrors(meta.ownerReferences ?? []),
-    ...finalizerErrors(meta.finalizers ?? []),
+    ...validateName(meta, rules.nameProblems),
+    ...validateNamespace(meta, rules.namespaced),
+    ...validateLabels(meta.labels, 'metadata.labels'),
+    ...validateAnnotations(meta.annotations),
+    ...validateOwners(meta.ownerReferences ?? []),
+    ...validateFinalizers(meta.finalizers ?? []),
   ];
 }
 
 export function validateMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   const meta = next.metadata;
   return [
-    ...(old.metadata.deletionTimestamp === undefined ? [] : newFinalizerErrors(meta.finalizers, old.metadata.finalizers)),
-    ...immutableErrors(meta, old.metadata),
-    ...labelErrors(meta.labels, 'metadata.labels'),
-    ...annotationErrors(meta.annotations),
-    ...ownerErrors(meta.ownerReferences ?? []),
+    ...(old.metadata.deletionTimestamp === undefined ? [] : validateNewFinalizers(meta.finalizers, old.metadata.finalizers)),
+    ...validateImmutableFields(meta, old.metadata),
+    ...validateLabels(meta.labels, 'metadata.labels'),
+    ...validateAnnotations(meta.annotations),
+    ...validateOwners(meta.ownerReferences ?? []),
   ];
 }
 
@@ -77,29 +77,29 @@ export function validateCommonMetadataUpdate(next: KubeObject, old: KubeObject, 
 
 /** Validates metadata, and rejects finalizers that are neither standard nor qualified. */
 export function validateCoreMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
-  return [...validateMetadata(object, rules), ...coreFinalizerErrors(object)];
+  return [...validateMetadata(object, rules), ...validateCoreFinalizers(object)];
 }
 
 /** Validates a change to metadata, and rejects finalizers that are neither standard nor qualified. */
 export function validateCoreMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
-  return [...validateMetadataUpdate(next, old), ...coreFinalizerErrors(next)];
+  return [...validateMetadataUpdate(next, old), ...validateCoreFinalizers(next)];
 }
 
-function coreFinalizerErrors({ metadata }: KubeObject): readonly FieldError[] {
+function validateCoreFinalizers({ metadata }: KubeObject): readonly FieldError[] {
   const detail = 'name is neither a standard finalizer name nor is it fully qualified';
   return (metadata.finalizers ?? []).flatMap((name, index) =>
     isQualifiedFinalizer(name) ? [] : [invalidValue(`metadata.finalizers[${index}]`, name, detail)],
   );
 }
 
-function labelErrors(labels: Readonly<Record<string, string>> | undefined, field: string): readonly FieldError[] {
+function validateLabels(labels: Readonly<Record<string, string>> | undefined, field: string): readonly FieldError[] {
   return Object.entries(labels ?? {}).flatMap(([key, value]) => [
-    ...qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)),
-    ...labelValueProblems(value).map((problem) => invalidValue(field, value, problem)),
+    ...validateQualifiedName(key).map((problem) => invalidValue(field, key, problem)),
+    ...validateLabelValue(value).map((problem) => invalidValue(field, value, problem)),
   ]);
 }
 
-function nameErrors({ name = '', generateName = '' }: ObjectMeta, problems: NameProblems): readonly FieldError[] {
+function validateName({ name = '', generateName = '' }: ObjectMeta, problems: NameProblems): readonly FieldError[] {
   const ofPrefix = generateName === '' ? [] : problems(generateName, true);
   return [
     ...ofPrefix.map((problem) => invalidValue('metadata.generateName', generateName, problem)),
@@ -109,24 +109,24 @@ function nameErrors({ name = '', generateName = '' }: ObjectMeta, problems: Name
   ];
 }
 
-function namespaceErrors({ namespace = '' }: ObjectMeta, namespaced: boolean): readonly FieldError[] {
+function validateNamespace({ namespace = '' }: ObjectMeta, namespaced: boolean): readonly FieldError[] {
   if (!namespaced) return namespace === '' ? [] : [forbiddenValue('metadata.namespace', 'not allowed on this type')];
   if (namespace === '') return [requiredValue('metadata.namespace')];
   return labelNameProblems(namespace, false).map((problem) => invalidValue('metadata.namespace', namespace, problem));
 }
 
-function annotationErrors(annotations: Readonly<Record<string, string>> = {}): readonly FieldError[] {
+function validateAnnotations(annotations: Readonly<Record<string, string>> = {}): readonly FieldError[] {
   const field = 'metadata.annotations';
   const bytes = Object.entries(annotations).reduce((sum, entry) => sum + Buffer.byteLength(entry[0]) + Buffer.byteLength(entry[1]), 0);
   return [
     ...Object.keys(annotations).flatMap((key) =>
-      qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue(field, key, problem)),
+      validateQualifiedName(key.toLowerCase()).map((problem) => invalidValue(field, key, problem)),
     ),
     ...(bytes > MAX_ANNOTATIONS_BYTES ? [tooLong(field, MAX_ANNOTATIONS_BYTES)] : []),
   ];
 }
 
-function ownerErrors(owners: readonly Partial<OwnerReference>[]): readonly FieldError[] {
+function validateOwners(owners: readonly Partial<OwnerReference>[]): readonly FieldError[] {
   const field = 'metadata.ownerReferences';
   return owners.flatMap(({ apiVersion = '', kind = '', name = '', uid = '' }) => [
     ...(/^([^/]+\/)?[^/]+$/.test(apiVersion) ? [] : [invalidValue(`${field}.apiVersion`, apiVersion, 'version must not be empty')]),
@@ -136,20 +136,20 @@ function ownerErrors(owners: readonly Partial<OwnerReference>[]): readonly Field
   ]);
 }
 
-function finalizerErrors(finalizers: readonly string[]): readonly FieldError[] {
-  return finalizers.flatMap((name) => qualifiedNameProblems(name).map((problem) => invalidValue('metadata.finalizers', name, problem)));
+function validateFinalizers(finalizers: readonly string[]): readonly FieldError[] {
+  return finalizers.flatMap((name) => validateQualifiedName(name).map((problem) => invalidValue('metadata.finalizers', name, problem)));
 }
 
-function newFinalizerErrors(next: readonly string[] = [], old: readonly string[] = []): readonly FieldError[] {
+function validateNewFinalizers(next: readonly string[] = [], old: readonly string[] = []): readonly FieldError[] {
   const added = [...new Set(next)].filter((name) => !old.includes(name)).sort(compareUtf8);
   if (added.length === 0) return [];
-  const list = `[]string{${added.map(goQuote).join(', ')}}`;
+  const list = `[]string{${added.map(quoteGoString).join(', ')}}`;
   return [
     forbiddenValue('metadata.finalizers', `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`),
   ];
 }
 
-function immutableErrors(next: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
+function validateImmutableFields(next: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
   const changed = (field: keyof ObjectMeta, empty: '' | null) =>
     (next[field] ?? empty) === (old[field] ?? empty) ? [] : [invalidValue(`metadata.${field}`, next[field] ?? empty, IMMUTABLE)];
   return [
@@ -184,7 +184,7 @@ export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObjec
 export function withIncrementedGeneration(next: KubeObject, old: KubeObject): KubeObject {
   const { metadata: nextMetadata, ...nextRest } = next;
   const { metadata: oldMetadata, ...oldRest } = old;
-  if (sameValue(nextRest, oldRest)) return next;
+  if (isSameValue(nextRest, oldRest)) return next;
   return { ...next, metadata: { ...nextMetadata, generation: (oldMetadata.generation ?? 0) + 1 } };
 }
 

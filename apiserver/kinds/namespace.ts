@@ -3,8 +3,8 @@
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { list, listByKey, named, objectStruct, struct, text, time, withoutOmitempty } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { builtInKind, type Kind, type Strategy } from './kind.ts';
+import { AGE_COLUMN, createColumn, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
+import { createBuiltInKind, type Kind, type Strategy } from './kind.ts';
 import { labelNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface Namespace extends KubeObject {
@@ -65,7 +65,7 @@ function withNameLabel(namespace: KubeObject): KubeObject {
   return { ...namespace, metadata: { ...namespace.metadata, labels: { ...labels, 'kubernetes.io/metadata.name': name } } };
 }
 
-export const namespaceKind: Kind = builtInKind({
+export const namespaceKind: Kind = createBuiltInKind({
   kind: 'Namespace',
   namespaced: false,
   shortNames: ['ns'],
@@ -74,8 +74,8 @@ export const namespaceKind: Kind = builtInKind({
   subresources: [{ name: 'status', kind: { group: '', version: 'v1', kind: 'Namespace' }, verbs: ['get', 'patch', 'update'] }],
   selectableFields: { 'status.phase': ({ status }: Namespace) => status?.phase ?? '' },
   table: {
-    columns: [NAME_COLUMN, column('Status', 'The status of the namespace'), AGE_COLUMN],
-    cells: (namespace: Namespace, now) => [namespace.metadata.name, namespace.status?.phase ?? '', ageOf(namespace, now)],
+    columns: [NAME_COLUMN, createColumn('Status', 'The status of the namespace'), AGE_COLUMN],
+    cells: (namespace: Namespace, now) => [namespace.metadata.name, namespace.status?.phase ?? '', toAge(namespace, now)],
   },
   strategy,
 });

@@ -2,14 +2,14 @@
 
 import { objectStruct, pointer, raw } from '../../src/kubernetes/schema/go-struct.ts';
 import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';
-import { builtInKind, type Kind } from './kind.ts';
+import { createBuiltInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
-export const podKind: Kind = inertKind('Pod', true, { shortNames: ['po'], categories: ['all'] });
-export const nodeKind: Kind = inertKind('Node', false, { shortNames: ['no'], categories: [] });
+export const podKind: Kind = createInertKind('Pod', true, { shortNames: ['po'], categories: ['all'] });
+export const nodeKind: Kind = createInertKind('Node', false, { shortNames: ['no'], categories: [] });
 
-function inertKind(kind: string, namespaced: boolean, names: Pick<Kind, 'shortNames' | 'categories'>): Kind {
-  return builtInKind({
+function createInertKind(kind: string, namespaced: boolean, names: Pick<Kind, 'shortNames' | 'categories'>): Kind {
+  return createBuiltInKind({
     kind,
     namespaced,
     ...names,

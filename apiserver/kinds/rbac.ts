@@ -6,9 +6,9 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { PolicyRule, RbacSubject, RoleRef } from '../../src/kubernetes/rbac.ts';
 import { LABEL_SELECTOR, list, objectStruct, pointer, struct, text, withoutOmitempty } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
-import { AGE_COLUMN, ageOf, column, DEFAULT_TABLE, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { AGE_COLUMN, createColumn, DEFAULT_TABLE, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
 import { RBAC_GROUP } from '../access/policy.ts';
-import { builtInKind, type Kind, type Strategy } from './kind.ts';
+import { createBuiltInKind, type Kind, type Strategy } from './kind.ts';
 import { rbacNameProblems, subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 /** A Role or ClusterRole. */
@@ -27,11 +27,11 @@ interface Binding extends KubeObject {
   readonly roleRef?: RoleReference;
 }
 
-function ruleErrors({ rules }: Role, namespaced: boolean): readonly FieldError[] {
-  return (rules ?? []).flatMap((rule, index) => oneRuleErrors(rule, namespaced, `rules[${index}]`));
+function validateRules({ rules }: Role, namespaced: boolean): readonly FieldError[] {
+  return (rules ?? []).flatMap((rule, index) => validateRule(rule, namespaced, `rules[${index}]`));
 }
 
-function oneRuleErrors(rule: Partial<PolicyRule>, namespaced: boolean, field: string): readonly FieldError[] {
+function validateRule(rule: Partial<PolicyRule>, namespaced: boolean, field: string): readonly FieldError[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const errors = verbs.length === 0 ? [requiredValue(`${field}.verbs`, 'verbs must contain at least one value')] : [];
   if (nonResourceURLs.length === 0) {
@@ -47,14 +47,14 @@ function oneRuleErrors(rule: Partial<PolicyRule>, namespaced: boolean, field: st
   return errors;
 }
 
-function aggregationErrors({ aggregationRule }: Role): readonly FieldError[] {
+function validateAggregation({ aggregationRule }: Role): readonly FieldError[] {
   const { clusterRoleSelectors = [] } = aggregationRule ?? {};
   if (aggregationRule === undefined || clusterRoleSelectors.length > 0) return [];
   const detail = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
   return [requiredValue('aggregationRule.clusterRoleSelectors', detail)];
 }
 
-function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean): readonly FieldError[] {
+function validateBinding({ roleRef, subjects = [] }: Binding, namespaced: boolean): readonly FieldError[] {
   const { apiGroup = '', kind = '', name = '' } = roleRef ?? {};
   const kinds = namespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
   return [
@@ -63,16 +63,16 @@ function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean)
     ...(name === ''
       ? [requiredValue('roleRef.name')]
       : rbacNameProblems(name, false).map((problem) => invalidValue('roleRef.name', name, problem))),
-    ...subjects.flatMap((subject, index) => subjectErrors(subject, namespaced, `subjects[${index}]`)),
+    ...subjects.flatMap((subject, index) => validateSubject(subject, namespaced, `subjects[${index}]`)),
   ];
 }
 
-function subjectErrors(subject: Subject, namespaced: boolean, field: string): readonly FieldError[] {
+function validateSubject(subject: Subject, namespaced: boolean, field: string): readonly FieldError[] {
   const { kind = '', apiGroup = '', name = '' } = subject;
   const unnamed = name === '' ? [requiredValue(`${field}.name`)] : [];
   switch (kind) {
     case 'ServiceAccount':
-      return [...unnamed, ...serviceAccountErrors(subject, namespaced, field)];
+      return [...unnamed, ...validateServiceAccount(subject, namespaced, field)];
     case 'User':
     case 'Group':
       return [...unnamed, ...(apiGroup === RBAC_GROUP ? [] : [unsupportedValue(`${field}.apiGroup`, apiGroup, [RBAC_GROUP])])];
@@ -81,7 +81,7 @@ function subjectErrors(subject: Subject, namespaced: boolean, field: string): re
   }
 }
 
-function serviceAccountErrors(
+function validateServiceAccount(
   { apiGroup = '', name = '', namespace = '' }: Subject,
   namespaced: boolean,
   field: string,
@@ -93,7 +93,7 @@ function serviceAccountErrors(
   ];
 }
 
-function roleRefChangeErrors({ roleRef: next = {} }: Binding, { roleRef: old = {} }: Binding): readonly FieldError[] {
+function validateRoleRefChange({ roleRef: next = {} }: Binding, { roleRef: old = {} }: Binding): readonly FieldError[] {
   const { apiGroup = '', kind = '', name = '' } = next;
   if (apiGroup === (old.apiGroup ?? '') && kind === (old.kind ?? '') && name === (old.name ?? '')) return [];
   return [invalidStruct('roleRef', { APIGroup: apiGroup, Kind: kind, Name: name }, 'cannot change roleRef')];
@@ -131,11 +131,11 @@ const BINDING_FIELDS = {
   ),
 };
 
-function roleStrategy(namespaced: boolean): Strategy {
+function createRoleStrategy(namespaced: boolean): Strategy {
   const validate = (role: Role): readonly FieldError[] => [
     ...validateCoreMetadata(role, { namespaced, nameProblems: rbacNameProblems }),
-    ...ruleErrors(role, namespaced),
-    ...(namespaced ? [] : aggregationErrors(role)),
+    ...validateRules(role, namespaced),
+    ...(namespaced ? [] : validateAggregation(role)),
   ];
   return {
     prepareForCreate: withoutEmptyRules,
@@ -151,15 +151,15 @@ function withoutEmptyRules(role: Role): KubeObject {
   return rules?.length ? role : rest;
 }
 
-function bindingStrategy(namespaced: boolean): Strategy {
+function createBindingStrategy(namespaced: boolean): Strategy {
   const validate = (binding: KubeObject): readonly FieldError[] => [
     ...validateCoreMetadata(binding, { namespaced, nameProblems: rbacNameProblems }),
-    ...bindingErrors(binding, namespaced),
+    ...validateBinding(binding, namespaced),
   ];
   return {
     applyDefaults: withApiGroups,
     validate,
-    validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old), ...roleRefChangeErrors(next, old)],
+    validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old), ...validateRoleRefChange(next, old)],
   };
 }
 
@@ -177,70 +177,70 @@ function withApiGroup(subject: Subject): Subject {
   return isUserOrGroup && !subject.apiGroup ? { ...subject, apiGroup: RBAC_GROUP } : subject;
 }
 
-function bindingTable(kind: string, roleDescription: string): Table {
+function createBindingTable(kind: string, roleDescription: string): Table {
   return {
     columns: [
       NAME_COLUMN,
-      column('Role', roleDescription),
+      createColumn('Role', roleDescription),
       AGE_COLUMN,
-      column('Users', `Users in the ${kind}`, 'wide'),
-      column('Groups', `Groups in the ${kind}`, 'wide'),
-      column('ServiceAccounts', `ServiceAccounts in the ${kind}`, 'wide'),
+      createColumn('Users', `Users in the ${kind}`, 'wide'),
+      createColumn('Groups', `Groups in the ${kind}`, 'wide'),
+      createColumn('ServiceAccounts', `ServiceAccounts in the ${kind}`, 'wide'),
     ],
     cells: (binding: Binding, now) => [
       binding.metadata.name,
       `${binding.roleRef?.kind ?? ''}/${binding.roleRef?.name ?? ''}`,
-      ageOf(binding, now),
-      subjectNames(binding, 'User'),
-      subjectNames(binding, 'Group'),
-      subjectNames(binding, 'ServiceAccount'),
+      toAge(binding, now),
+      formatSubjectNames(binding, 'User'),
+      formatSubjectNames(binding, 'Group'),
+      formatSubjectNames(binding, 'ServiceAccount'),
     ],
   };
 }
 
-function subjectNames({ subjects = [] }: Binding, kind: string): string {
+function formatSubjectNames({ subjects = [] }: Binding, kind: string): string {
   const names = subjects.filter((subject) => subject.kind === kind);
   return names.map(({ namespace = '', name = '' }) => (kind === 'ServiceAccount' ? `${namespace}/${name}` : name)).join(', ');
 }
 
-export const roleKind: Kind = builtInKind({
+export const roleKind: Kind = createBuiltInKind({
   group: RBAC_GROUP,
   kind: 'Role',
   namespaced: true,
   schema: objectStruct('v1.Role', { rules: RULES }),
   table: DEFAULT_TABLE,
-  strategy: roleStrategy(true),
+  strategy: createRoleStrategy(true),
 });
 
-export const clusterRoleKind: Kind = builtInKind({
+export const clusterRoleKind: Kind = createBuiltInKind({
   group: RBAC_GROUP,
   kind: 'ClusterRole',
   namespaced: false,
   schema: objectStruct('v1.ClusterRole', { rules: RULES, aggregationRule: pointer(AGGREGATION_RULE) }),
   table: DEFAULT_TABLE,
-  strategy: roleStrategy(false),
+  strategy: createRoleStrategy(false),
 });
 
-export const roleBindingKind: Kind = builtInKind({
+export const roleBindingKind: Kind = createBuiltInKind({
   group: RBAC_GROUP,
   kind: 'RoleBinding',
   namespaced: true,
   schema: objectStruct('v1.RoleBinding', BINDING_FIELDS),
-  table: bindingTable(
+  table: createBindingTable(
     'roleBinding',
     'RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.',
   ),
-  strategy: bindingStrategy(true),
+  strategy: createBindingStrategy(true),
 });
 
-export const clusterRoleBindingKind: Kind = builtInKind({
+export const clusterRoleBindingKind: Kind = createBuiltInKind({
   group: RBAC_GROUP,
   kind: 'ClusterRoleBinding',
   namespaced: false,
   schema: objectStruct('v1.ClusterRoleBinding', BINDING_FIELDS),
-  table: bindingTable(
+  table: createBindingTable(
     'clusterRoleBinding',
     'RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.',
   ),
-  strategy: bindingStrategy(false),
+  strategy: createBindingStrategy(false),
 });

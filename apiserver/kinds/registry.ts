@@ -35,12 +35,12 @@ export class KindRegistry {
 
   /** Returns the kind of a resource in one version. */
   find(group: string, version: string, plural: string): Kind | undefined {
-    const kind = this.byResource(resourceOf({ group, plural }));
+    const kind = this.findByResource(resourceOf({ group, plural }));
     return kind?.version === version ? kind : undefined;
   }
 
   /** Returns the kind of a resource, such as `secrets` or `coordination.k8s.io/leases`, in any version. */
-  byResource(resource: string): Kind | undefined {
+  findByResource(resource: string): Kind | undefined {
     return this.#resources.get(resource);
   }
 

@@ -3,9 +3,9 @@
 import { type FieldError, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, bytes, map, named, objectStruct, pointer, text } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { immutabilityErrors, keyErrors, MAX_CONTENT_BYTES } from './config-map.ts';
-import { builtInKind, type Kind } from './kind.ts';
+import { AGE_COLUMN, createColumn, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
+import { MAX_CONTENT_BYTES, validateImmutability, validateKey } from './config-map.ts';
+import { createBuiltInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface Secret extends KubeObject {
@@ -37,7 +37,7 @@ function validate(object: KubeObject): readonly FieldError[] {
   const totalBytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), 0);
   return [
     ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainNameProblems }),
-    ...Object.keys(data).flatMap((key) => keyErrors(key, 'data')),
+    ...Object.keys(data).flatMap((key) => validateKey(key, 'data')),
     ...(totalBytes > MAX_CONTENT_BYTES ? [tooLong('data', MAX_CONTENT_BYTES)] : []),
     ...(TYPE_RULES.get(type)?.(object) ?? []),
   ];
@@ -52,20 +52,20 @@ const TYPE_RULES: ReadonlyMap<string, (secret: Secret) => readonly FieldError[]>
     ({ metadata }) =>
       metadata.annotations?.[SERVICE_ACCOUNT_NAME] ? [] : [requiredValue(`metadata.annotations[${SERVICE_ACCOUNT_NAME}]`)],
   ],
-  ['kubernetes.io/basic-auth', ({ data }) => (data?.['username'] === undefined ? missing(data, 'username', 'password') : [])],
-  ['kubernetes.io/tls', ({ data }) => missing(data, 'tls.crt', 'tls.key')],
+  ['kubernetes.io/basic-auth', ({ data }) => (data?.['username'] === undefined ? validateRequiredKeys(data, 'username', 'password') : [])],
+  ['kubernetes.io/tls', ({ data }) => validateRequiredKeys(data, 'tls.crt', 'tls.key')],
 ]);
 
-function missing(data: Secret['data'] = {}, ...keys: readonly string[]): readonly FieldError[] {
+function validateRequiredKeys(data: Secret['data'] = {}, ...keys: readonly string[]): readonly FieldError[] {
   return keys.filter((key) => !Object.hasOwn(data, key)).map((key) => requiredValue(`data[${key}]`));
 }
 
-function changeErrors(next: Secret, old: Secret): readonly FieldError[] {
+function validateChange(next: Secret, old: Secret): readonly FieldError[] {
   const typeErrors = next.type === old.type ? [] : [invalidValue('type', next.type, 'field is immutable')];
-  return [...typeErrors, ...immutabilityErrors(next, old, 'data')];
+  return [...typeErrors, ...validateImmutability(next, old, 'data')];
 }
 
-export const secretKind: Kind = builtInKind({
+export const secretKind: Kind = createBuiltInKind({
   kind: 'Secret',
   namespaced: true,
   schema: SCHEMA,
@@ -73,21 +73,21 @@ export const secretKind: Kind = builtInKind({
   table: {
     columns: [
       NAME_COLUMN,
-      column(
+      createColumn(
         'Type',
         'Used to facilitate programmatic handling of secret data. More info: https://kubernetes.io/docs/concepts/configuration/secret/#secret-types',
       ),
-      column(
+      createColumn(
         'Data',
         "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or '.'. The serialized form of the secret data is a base64 encoded string, representing the arbitrary (possibly non-string) data value here. Described in https://tools.ietf.org/html/rfc4648#section-4",
       ),
       AGE_COLUMN,
     ],
-    cells: (secret: Secret, now) => [secret.metadata.name, secret.type ?? '', Object.keys(secret.data ?? {}).length, ageOf(secret, now)],
+    cells: (secret: Secret, now) => [secret.metadata.name, secret.type ?? '', Object.keys(secret.data ?? {}).length, toAge(secret, now)],
   },
   strategy: {
     applyDefaults,
     validate,
-    validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...changeErrors(next, old), ...validate(next)],
+    validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...validateChange(next, old), ...validate(next)],
   },
 });

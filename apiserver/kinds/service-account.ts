@@ -3,9 +3,9 @@
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, list, listByKey, objectStruct, pointer } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, ageOf, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { AGE_COLUMN, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
 import { LOCAL_OBJECT_REFERENCE, OBJECT_REFERENCE } from './event.ts';
-import { builtInKind, type Kind } from './kind.ts';
+import { createBuiltInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 const SCHEMA = objectStruct('v1.ServiceAccount', {
@@ -18,13 +18,16 @@ function validate(object: KubeObject): readonly FieldError[] {
   return validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainNameProblems });
 }
 
-export const serviceAccountKind: Kind = builtInKind({
+export const serviceAccountKind: Kind = createBuiltInKind({
   kind: 'ServiceAccount',
   namespaced: true,
   shortNames: ['sa'],
   schema: SCHEMA,
   subresources: [{ name: 'token', kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' }, verbs: ['create'] }],
-  table: { columns: [NAME_COLUMN, AGE_COLUMN], cells: (account, now) => [account.metadata.name, ageOf(account, now)] },
+  table: {
+    columns: [NAME_COLUMN, AGE_COLUMN],
+    cells: (serviceAccount, now) => [serviceAccount.metadata.name, toAge(serviceAccount, now)],
+  },
   strategy: {
     deleteReturnsObject: true,
     validate,

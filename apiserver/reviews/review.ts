@@ -64,7 +64,7 @@ const SERVER_FIELDS: ReadonlySet<string> = new Set([
 /** Decides whether the user and groups in the review have the requested access. Throws 422 for an invalid spec. */
 function reviewSubjectAccess(object: KubeObject, { policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
-  check([...specErrors(review), ...subjectErrors(review), ...selectorErrors(review)]);
+  check([...validateSpec(review), ...validateSubject(review), ...validateSelectors(review)]);
   const { user: name = '', groups = [] } = review.spec ?? {};
   return decideReview(review, { name, groups }, policy);
 }
@@ -72,7 +72,7 @@ function reviewSubjectAccess(object: KubeObject, { policy }: ReviewContext): Kub
 /** Decides whether the caller has the requested access. Throws 422 for an invalid spec. */
 function reviewSelfSubjectAccess(object: KubeObject, { user, policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
-  check([...specErrors(review), ...selectorErrors(review)]);
+  check([...validateSpec(review), ...validateSelectors(review)]);
   return decideReview(review, user, policy);
 }
 
@@ -106,7 +106,7 @@ function check(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: 'authorization.k8s.io', name: '' }, '', errors);
 }
 
-function specErrors({ spec: { resourceAttributes, nonResourceAttributes } = {} }: AccessReview): readonly FieldError[] {
+function validateSpec({ spec: { resourceAttributes, nonResourceAttributes } = {} }: AccessReview): readonly FieldError[] {
   if (resourceAttributes && nonResourceAttributes) {
     const { path = '', verb = '' } = nonResourceAttributes;
     const detail = 'cannot be specified in combination with resourceAttributes';
@@ -118,12 +118,12 @@ function specErrors({ spec: { resourceAttributes, nonResourceAttributes } = {} }
   return [invalidValue('spec.resourceAttributes', null, detail)];
 }
 
-function selectorErrors({ spec: { resourceAttributes = {} } = {} }: AccessReview): readonly FieldError[] {
+function validateSelectors({ spec: { resourceAttributes = {} } = {} }: AccessReview): readonly FieldError[] {
   const names = (['fieldSelector', 'labelSelector'] as const).filter((name) => resourceAttributes[name] !== undefined);
   return names.map((name) => forbiddenValue(`spec.resourceAttributes.${name}`, notSupported('selectors in access reviews')));
 }
 
-function subjectErrors({ spec: { user = '', groups = [] } = {} }: AccessReview): readonly FieldError[] {
+function validateSubject({ spec: { user = '', groups = [] } = {} }: AccessReview): readonly FieldError[] {
   return user === '' && groups.length === 0 ? [invalidValue('spec.user', '', 'at least one of user or group must be specified')] : [];
 }
 

@@ -22,7 +22,7 @@ import type { ObjectSource } from '../access/policy.ts';
 import {
   type BoundClaims,
   type ClaimedObject,
-  claimsFor,
+  createClaims,
   type TokenGrant,
   type TokenIssuer,
   toClaimedObject,
@@ -46,12 +46,12 @@ export interface PostedTokenRequest {
 export async function createToken(posted: PostedTokenRequest, issuer: TokenIssuer, now: number): Promise<KubeObject> {
   const request = withManagedFields(withTokenDefaults(posted.object), posted.manager, now);
   const serviceAccount = checkServiceAccount(request, posted, issuer.objects);
-  const grant = grantFor(request, serviceAccount, posted, issuer);
+  const grant = createGrant(request, serviceAccount, posted, issuer);
   const { audiences } = grant;
   const expirationSeconds = grant.lifetimeSeconds;
-  const token = await signToken({ ...claimsFor(grant, now) }, issuer.key);
+  const token = await signToken({ ...createClaims(grant, now) }, issuer.key);
   const status = { token, expirationTimestamp: formatTimestamp(now + expirationSeconds * 1000) };
-  return toTokenResponse(request, { serviceAccount: referenceTo(serviceAccount), audiences, expirationSeconds, status }, now);
+  return toTokenResponse(request, { serviceAccount: toReference(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
 /** Adds managedFields: the manager owns the fields of the request, with their defaults, but not the fields that the response adds. */
@@ -73,19 +73,19 @@ function checkServiceAccount(request: TokenRequest, posted: PostedTokenRequest, 
   checkNamespace(request, posted);
   posted.admit();
   checkName(request, posted);
-  const serviceAccount = storedObject(objects, 'serviceaccounts', posted.namespace, posted.name);
-  checkUid(request, referenceTo(serviceAccount));
+  const serviceAccount = getStoredObject(objects, 'serviceaccounts', posted.namespace, posted.name);
+  checkUid(request, toReference(serviceAccount));
   checkExpiration(request);
   return serviceAccount;
 }
 
-function referenceTo({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
+function toReference({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
   return { name, namespace, uid };
 }
 
-function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuer: TokenIssuer): TokenGrant {
+function createGrant({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuer: TokenIssuer): TokenGrant {
   const audiences = spec.audiences?.length ? spec.audiences : issuer.audiences;
-  const bound = spec.boundObjectRef && boundClaims(spec.boundObjectRef, posted, issuer.objects);
+  const bound = spec.boundObjectRef && toBoundClaims(spec.boundObjectRef, posted, issuer.objects);
   return {
     issuer: issuer.issuer,
     id: randomUUID(),
@@ -97,7 +97,7 @@ function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: Po
 }
 
 /** Returns the claims of the object that a token of `serviceAccount` is bound to. Throws a StatusError for an invalid reference. */
-function boundClaims(
+function toBoundClaims(
   reference: BoundObjectReference,
   serviceAccount: { readonly namespace: string; readonly name: string },
   objects: ObjectSource,
@@ -105,10 +105,10 @@ function boundClaims(
   checkBoundKind(reference, KINDS);
   const { kind = '', name = '' } = reference;
   const type = kind.toLowerCase() as keyof BoundClaims;
-  const object = storedObject(objects, `${type}s`, type === 'node' ? '' : serviceAccount.namespace, name);
+  const object = getStoredObject(objects, `${type}s`, type === 'node' ? '' : serviceAccount.namespace, name);
   const { serviceAccountName = '', nodeName = '' } = (object as Pod).spec ?? {};
   checkBoundObject(reference, { uid: object.metadata.uid ?? '', serviceAccountName }, serviceAccount.name);
-  const node = type === 'pod' ? nodeOfPod(nodeName, objects) : undefined;
+  const node = type === 'pod' ? findNode(nodeName, objects) : undefined;
   return { [type]: toClaimedObject(object), ...(node && { node }) };
 }
 
@@ -119,14 +119,14 @@ interface Pod extends KubeObject {
 }
 
 /** Returns the node of a Pod, with only its name if the node does not exist; undefined for an unscheduled Pod. */
-function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
+function findNode(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
   if (nodeName === '') return undefined;
   const node = objects.get('', 'nodes', '', nodeName);
   return node === undefined ? { name: nodeName } : toClaimedObject(node);
 }
 
 /** Returns a stored object of the core group. Throws 404 for a missing object and 400 for an invalid name. */
-function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {
+function getStoredObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {
   checkObjectName(name);
   const found = objects.get('', plural, namespace, name);
   if (found === undefined) throw notFound({ group: '', name: plural }, name);

@@ -3,7 +3,7 @@
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 
 /** Returns the path of a field: after a dot if the schema names it, in brackets if it is the key of a map. */
-export function fieldPath(parent: string, key: string, schema: Schema): string {
+export function formatFieldPath(parent: string, key: string, schema: Schema): string {
   if (!Object.hasOwn(schema.properties ?? {}, key)) return `${parent}[${key}]`;
   return parent === '' ? key : `${parent}.${key}`;
 }

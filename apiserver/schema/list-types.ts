@@ -3,8 +3,8 @@
 import { duplicateValue, type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import { type Fields, isFields, isList, type Value } from '../../src/kubernetes/object.ts';
 import { type Schema, schemaOfField } from '../../src/kubernetes/schema/schema.ts';
-import { goJson } from '../../src/std/go-text.ts';
-import { fieldPath } from './field-path.ts';
+import { encodeGoJson } from '../../src/std/go-text.ts';
+import { formatFieldPath } from './field-path.ts';
 
 /** Rejects repeated items in lists of type set, and repeated keys in lists of type map. */
 export function validateListTypes(value: Value, schema: Schema | undefined, path = ''): readonly FieldError[] {
@@ -15,18 +15,18 @@ export function validateListTypes(value: Value, schema: Schema | undefined, path
   }
   if (!isFields(value)) return [];
   return Object.entries(value).flatMap(([key, field = null]) =>
-    validateListTypes(field, schemaOfField(schema, key), fieldPath(path, key, schema)),
+    validateListTypes(field, schemaOfField(schema, key), formatFieldPath(path, key, schema)),
   );
 }
 
 function validateList(items: readonly Value[], schema: Schema, path: string): readonly FieldError[] {
   const type = schema['x-kubernetes-list-type'];
-  if (type === 'set') return repeatedIndexes(items).map((index) => duplicateValue(`${path}[${index}]`, items[index]));
+  if (type === 'set') return findRepeatedIndexes(items).map((index) => duplicateValue(`${path}[${index}]`, items[index]));
   if (type !== 'map') return [];
   const scalar = items.findIndex((item) => item !== null && !isFields(item));
   if (scalar !== -1) return [invalidValue(`${path}[${scalar}]`, items[scalar], 'must be an object for an array of list-type map')];
   const keys = items.map((item) => keysOf(item, schema['x-kubernetes-list-map-keys'] ?? []));
-  return repeatedIndexes(keys).map((index) => duplicateValue(`${path}[${index}]`, keys[index]));
+  return findRepeatedIndexes(keys).map((index) => duplicateValue(`${path}[${index}]`, keys[index]));
 }
 
 function keysOf(item: Value, names: readonly string[]): Fields {
@@ -35,10 +35,10 @@ function keysOf(item: Value, names: readonly string[]): Fields {
 }
 
 /** Returns the index of the second occurrence of each repeated value. */
-function repeatedIndexes(values: readonly Value[]): readonly number[] {
+function findRepeatedIndexes(values: readonly Value[]): readonly number[] {
   const times = new Map<string, number>();
   return values.flatMap((value, index) => {
-    const text = goJson(value);
+    const text = encodeGoJson(value);
     const seen = times.get(text) ?? 0;
     times.set(text, seen + 1);
     return seen === 1 ? [index] : [];

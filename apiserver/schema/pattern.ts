@@ -8,7 +8,7 @@ export function matchesPattern(pattern: string, text: string): boolean {
 }
 
 /** Returns the compiler's error for a pattern; undefined for a valid one. */
-export function patternProblem(pattern: string): string | undefined {
+export function findPatternProblem(pattern: string): string | undefined {
   try {
     compile(pattern);
     return undefined;

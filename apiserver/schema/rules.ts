@@ -5,7 +5,7 @@ import { type FieldError, forbiddenValue, invalidOmitted, invalidValue } from '.
 import { isFields, isList, type Value } from '../../src/kubernetes/object.ts';
 import { type Schema, schemaOfField, type ValidationRule } from '../../src/kubernetes/schema/schema.ts';
 import { notSupported } from '../unsupported.ts';
-import { fieldPath } from './field-path.ts';
+import { formatFieldPath } from './field-path.ts';
 import { matchesPattern } from './pattern.ts';
 
 /** Evaluates the rules of a schema on an object. Skips a rule that uses `oldSelf` if there is no old value to compare with. */
@@ -21,16 +21,18 @@ export function hasRules(schema: Schema | undefined): boolean {
   return (schema['x-kubernetes-validations'] ?? []).length > 0 || children.some(hasRules);
 }
 
-/** Returns the error text for an unsupported rule; undefined for a supported rule. */
-export function ruleProblem({ rule = '', reason, fieldPath: path = '', ...rest }: Partial<ValidationRule>): string | undefined {
+/** Returns the error text for an unsupported or invalid rule; undefined for a supported rule. */
+export function findRuleProblem({ rule = '', reason, fieldPath: path = '', ...rest }: Partial<ValidationRule>): string | undefined {
   const { messageExpression, optionalOldSelf } = rest;
   if (reason === 'FieldValueRequired' || reason === 'FieldValueDuplicate') return notSupported(`the reason ${reason}`);
   if (messageExpression !== undefined) return notSupported('messageExpression');
   if (optionalOldSelf !== undefined) return notSupported('optionalOldSelf');
   if (/__\w+__/.test(rule)) return notSupported('escaped field names in rules');
-  if (!/^(\.\w+)*$/.test(path)) return notSupported('a fieldPath other than .name');
+  if (!/^(\.\w+)*$/.test(path)) return notSupported('a fieldPath that is not a path of plain field names such as .spec.name');
   const { valid, error } = CEL.check(rule);
-  return valid ? undefined : notSupported(`this rule (${String((error as Error | undefined)?.message).split('\n')[0]})`);
+  return valid
+    ? undefined
+    : notSupported(`this rule, or the rule is invalid (${String((error as Error | undefined)?.message).split('\n')[0]})`);
 }
 
 interface Node {
@@ -57,13 +59,13 @@ function checkTree(node: Node): readonly FieldError[] {
     const fieldSchema = schemaOfField(schema, key);
     if (field === undefined || fieldSchema === undefined) return [];
     const before = isFields(old) && Object.hasOwn(old, key) ? old[key] : undefined;
-    return checkTree({ value: field, old: before, schema: fieldSchema, path: fieldPath(path, key, schema) });
+    return checkTree({ value: field, old: before, schema: fieldSchema, path: formatFieldPath(path, key, schema) });
   });
   return [...checkRules(node), ...below];
 }
 
 function checkRules({ value, old, schema, path }: Node): readonly FieldError[] {
-  const rules = compiledRules(schema);
+  const rules = getCompiledRules(schema);
   if (rules.length === 0) return [];
   const self = toCel(value, schema);
   const hasOld = old !== undefined && old !== null;
@@ -71,9 +73,9 @@ function checkRules({ value, old, schema, path }: Node): readonly FieldError[] {
   return rules.flatMap(({ rule, usesOldSelf, evaluate }) => {
     if (usesOldSelf && !hasOld) return [];
     try {
-      return evaluate({ self, oldSelf }) === true ? [] : [violation(rule, value, schema, path)];
+      return evaluate({ self, oldSelf }) === true ? [] : [toFieldError(rule, value, schema, path)];
     } catch (error) {
-      return [invalidValue(fieldText(path), schema.type ?? '', evaluationError(error, ruleName(rule)))];
+      return [invalidValue(formatField(path), schema.type ?? '', formatEvaluationError(error, ruleNameOf(rule)))];
     }
   });
 }
@@ -93,15 +95,15 @@ interface CompiledRule {
 
 const ruleCache = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
 
-function compiledRules(schema: Schema): readonly CompiledRule[] {
+function getCompiledRules(schema: Schema): readonly CompiledRule[] {
   const rules = schema['x-kubernetes-validations'];
   if (rules === undefined) return [];
-  const known = ruleCache.get(rules) ?? rules.map(compile);
+  const known = ruleCache.get(rules) ?? rules.map(compileRule);
   ruleCache.set(rules, known);
   return known;
 }
 
-function compile(rule: ValidationRule): CompiledRule {
+function compileRule(rule: ValidationRule): CompiledRule {
   const program = CEL.parse(rule.rule);
   const usesOldSelf = prepareExpression(program.ast);
   return { rule, usesOldSelf, evaluate: (variables) => program({ ...variables }) as unknown };
@@ -129,10 +131,10 @@ function toCel(value: Value, schema: Schema | undefined): unknown {
     return new Map(entries.map(([key, field = null]) => [key, toCel(field, schemaOfField(schema, key))]));
   }
   if (typeof value === 'number') return schema?.type === 'number' || !Number.isInteger(value) ? value : BigInt(value);
-  return typeof value === 'string' && schema?.type === 'string' ? textToCel(value, schema.format) : value;
+  return typeof value === 'string' && schema?.type === 'string' ? toCelText(value, schema.format) : value;
 }
 
-function textToCel(text: string, format: string | undefined): unknown {
+function toCelText(text: string, format: string | undefined): unknown {
   if (format === 'date-time') return new Date(text);
   return format === 'byte' ? new Uint8Array(Buffer.from(text, 'base64')) : text;
 }
@@ -144,21 +146,21 @@ function withTypeAndName(schema: Schema): Schema {
   return { ...schema, properties: { ...schema.properties, apiVersion: text, kind: text, metadata } };
 }
 
-function violation(rule: ValidationRule, value: Value, schema: Schema, path: string): FieldError {
-  const field = fieldText([path, (rule.fieldPath ?? '').replace(/^\./, '')].filter((part) => part !== '').join('.'));
+function toFieldError(rule: ValidationRule, value: Value, schema: Schema, path: string): FieldError {
+  const field = formatField([path, (rule.fieldPath ?? '').replace(/^\./, '')].filter((part) => part !== '').join('.'));
   const { message = '' } = rule;
-  const detail = message === '' ? `failed rule: ${ruleName(rule)}` : message.trim();
+  const detail = message === '' ? `failed rule: ${ruleNameOf(rule)}` : message.trim();
   const isCompound = schema.type === 'object' || schema.type === 'array';
   if (rule.reason === 'FieldValueForbidden') return forbiddenValue(field, detail);
   return isCompound ? invalidOmitted(field, detail) : invalidValue(field, value, detail);
 }
 
-function ruleName({ rule, message = '' }: ValidationRule): string {
+function ruleNameOf({ rule, message = '' }: ValidationRule): string {
   return (message === '' ? rule : message).trim();
 }
 
 /** Returns the error text for a failed evaluation, as kube-apiserver words it for common causes. */
-function evaluationError(error: unknown, rule: string): string {
+function formatEvaluationError(error: unknown, rule: string): string {
   const { code = '', summary = String(error) } = error as { readonly code?: string; readonly summary?: string };
   if (code === 'no_such_overload' || code === 'no_matching_overload') {
     return `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${rule}`;
@@ -166,6 +168,6 @@ function evaluationError(error: unknown, rule: string): string {
   return `${summary.replace(/^No such key/, 'no such key')} evaluating rule: ${rule}`;
 }
 
-function fieldText(path: string): string {
+function formatField(path: string): string {
   return path === '' ? '<nil>' : path;
 }

@@ -12,17 +12,17 @@ import {
 } from '../../src/kubernetes/field-error.ts';
 import { type Fields, isFields, isList, type Value } from '../../src/kubernetes/object.ts';
 import { type Schema, type SchemaType, schemaOfField } from '../../src/kubernetes/schema/schema.ts';
-import { goFloat, goJson, goQuote } from '../../src/std/go-text.ts';
-import { sameValue } from '../same-value.ts';
+import { encodeGoJson, formatGoFloat, quoteGoString } from '../../src/std/go-text.ts';
+import { isSameValue } from '../same-value.ts';
 import { matchesPattern } from './pattern.ts';
 
 /** Validates a value. Messages contain paths relative to the value; `field` is the path of the value in the object. */
 export function validateSchema(value: Value, schema: Schema, field = ''): readonly FieldError[] {
-  return check({ value, schema, path: '' }).map((error) => ({ ...error, field: absolutePath(field, error.field) }));
+  return check({ value, schema, path: '' }).map((error) => ({ ...error, field: toAbsolutePath(field, error.field) }));
 }
 
 /** Returns the errors of an updated object, except those that it had before the update: kube-apiserver tolerates them. */
-export function newErrors(next: readonly FieldError[], old: () => readonly FieldError[]): readonly FieldError[] {
+export function filterNewErrors(next: readonly FieldError[], old: () => readonly FieldError[]): readonly FieldError[] {
   if (next.length === 0) return next;
   const known = new Set(old().map(formatFieldError));
   return next.filter((error) => !known.has(formatFieldError(error)));
@@ -38,24 +38,24 @@ interface Node {
   readonly path: string;
 }
 
-function absolutePath(prefix: string, field: string): string {
+function toAbsolutePath(prefix: string, field: string): string {
   const path = [prefix, field.replace(/^\./, '')].filter((part) => part !== '').join('.');
   return path === '' ? '<nil>' : path;
 }
 
 function check(node: Node): readonly FieldError[] {
-  return [...typeErrors(node), ...valueErrors(node), ...enumErrors(node)];
+  return [...validateType(node), ...validateValue(node), ...validateEnum(node)];
 }
 
-function valueErrors({ value, schema, path }: Node): readonly FieldError[] {
-  if (typeof value === 'string') return textErrors(value, schema, path);
-  if (typeof value === 'number' || typeof value === 'bigint') return numberErrors(value, schema, path);
-  if (isList(value)) return listErrors(value, schema, path);
-  return isFields(value) ? objectErrors(value, schema, path) : [];
+function validateValue({ value, schema, path }: Node): readonly FieldError[] {
+  if (typeof value === 'string') return validateText(value, schema, path);
+  if (typeof value === 'number' || typeof value === 'bigint') return validateNumber(value, schema, path);
+  if (isList(value)) return validateList(value, schema, path);
+  return isFields(value) ? validateObject(value, schema, path) : [];
 }
 
-function typeErrors({ value, schema, path }: Node): readonly FieldError[] {
-  const types = allowedTypes(schema);
+function validateType({ value, schema, path }: Node): readonly FieldError[] {
+  const types = allowedTypesOf(schema);
   const expected = types.join(',');
   if (value === null) return types.length === 0 || schema.nullable ? [] : [wrongType(path, expected, 'null')];
   const type = typeOf(value);
@@ -71,7 +71,7 @@ function isAllowedType(type: SchemaType, types: readonly SchemaType[]): boolean 
 }
 
 /** Returns the types that a schema allows; empty if it allows all. */
-function allowedTypes(schema: Schema): readonly SchemaType[] {
+function allowedTypesOf(schema: Schema): readonly SchemaType[] {
   if (schema['x-kubernetes-int-or-string']) return ['integer', 'string'];
   return schema.type === undefined ? [] : [schema.type];
 }
@@ -79,7 +79,7 @@ function allowedTypes(schema: Schema): readonly SchemaType[] {
 const GO_FORMATS: Partial<Record<SchemaType, string>> = { integer: 'int64', number: 'float64' };
 
 function wrongType(path: string, expected: string, found: string): FieldError {
-  return typeInvalid(path, found, `${path} in body must be of type ${expected}: ${goQuote(found)}`);
+  return typeInvalid(path, found, `${path} in body must be of type ${expected}: ${quoteGoString(found)}`);
 }
 
 function typeOf(value: NonNullable<Value>): SchemaType {
@@ -95,7 +95,8 @@ function isInt64(value: number | bigint): boolean {
 }
 
 /** Validates a string. If both length and pattern are wrong, reports only the length. */
-function textErrors(value: string, { minLength = 0, maxLength, pattern = '', type, format }: Schema, path: string): readonly FieldError[] {
+function validateText(value: string, schema: Schema, path: string): readonly FieldError[] {
+  const { minLength = 0, maxLength, pattern = '', type, format } = schema;
   const length = Array.from(value).length;
   const errors: FieldError[] = [];
   if (maxLength !== undefined && length > maxLength) errors.push(tooLong(path, maxLength));
@@ -103,7 +104,7 @@ function textErrors(value: string, { minLength = 0, maxLength, pattern = '', typ
   else if (pattern !== '' && !matchesPattern(pattern, value))
     errors.push(invalidValue(path, value, `${path} in body should match '${pattern}'`));
   if (type === 'string' && format !== undefined && TEXT_FORMATS[format]?.(value) === false) {
-    errors.push(typeInvalid(path, value, `${path} in body must be of type ${format}: ${goQuote(value)}`));
+    errors.push(typeInvalid(path, value, `${path} in body must be of type ${format}: ${quoteGoString(value)}`));
   }
   return errors;
 }
@@ -122,14 +123,14 @@ function isDateTime(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(parts?.[1] ?? 'none');
 }
 
-function numberErrors(value: number | bigint, { type, format, minimum, maximum }: Schema, path: string): readonly FieldError[] {
+function validateNumber(value: number | bigint, { type, format, minimum, maximum }: Schema, path: string): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (type === 'integer' && !isOfWidth(value, format === 'int32' ? 32 : 64)) {
     const form = format === undefined ? '(default format)' : `with format ${format}`;
     errors.push(invalidValue('', '', `Checked value must be of type integer ${form} in ${path}`));
   }
   const bound = (relation: string, limit: number) => {
-    const text = isInt64(value) && Number.isInteger(limit) ? String(limit) : goFloat(limit);
+    const text = isInt64(value) && Number.isInteger(limit) ? String(limit) : formatGoFloat(limit);
     return invalidValue(path, isInt64(value) ? value : Number(value), `${path} in body should be ${relation} ${text}`);
   };
   if (minimum !== undefined && value < minimum) errors.push(bound('greater than or equal to', minimum));
@@ -142,14 +143,14 @@ function isOfWidth(value: number | bigint, bits: number): boolean {
   return BigInt.asIntN(bits, BigInt(value)) === BigInt(value);
 }
 
-function listErrors(list: readonly Value[], { items, minItems = 0, maxItems }: Schema, path: string): readonly FieldError[] {
+function validateList(list: readonly Value[], { items, minItems = 0, maxItems }: Schema, path: string): readonly FieldError[] {
   const errors = items === undefined ? [] : list.flatMap((value, index) => check({ value, schema: items, path: `${path}[${index}]` }));
   const { length } = list;
   if (length < minItems) return [...errors, invalidValue(path, length, `${path} in body should have at least ${minItems} items`)];
   return maxItems !== undefined && length > maxItems ? [...errors, tooMany(path, length, maxItems)] : errors;
 }
 
-function objectErrors(object: Fields, schema: Schema, path: string): readonly FieldError[] {
+function validateObject(object: Fields, schema: Schema, path: string): readonly FieldError[] {
   const { maxProperties, required = [], properties = {} } = schema;
   const names = Object.keys(object);
   const errors = names.flatMap((name) => {
@@ -164,14 +165,14 @@ function objectErrors(object: Fields, schema: Schema, path: string): readonly Fi
   return [...errors, ...missing.map((name) => requiredValue(`${path}.${name}`))];
 }
 
-function enumErrors({ value, schema, path }: Node): readonly FieldError[] {
+function validateEnum({ value, schema, path }: Node): readonly FieldError[] {
   const allowed = schema.enum ?? [];
-  if (allowed.length === 0 || (value !== null && allowed.some((other) => sameValue(value, other)))) return [];
+  if (allowed.length === 0 || (value !== null && allowed.some((other) => isSameValue(value, other)))) return [];
   return [
     unsupportedValue(
       path,
       value,
-      allowed.map((other) => (typeof other === 'string' ? other : goJson(other))),
+      allowed.map((other) => (typeof other === 'string' ? other : encodeGoJson(other))),
     ),
   ];
 }

@@ -1,6 +1,6 @@
 // A bounded log of events by revision, from which watches resume.
 
-/** Keeps the latest events, up to a maximum number. */
+/** Log of the latest events, up to a maximum number. */
 export class EventLog<T extends { readonly revision: number }> {
   readonly #capacity: number;
   #events: T[] = [];

@@ -5,7 +5,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readSync, renam
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { goJson } from '../../src/std/go-text.ts';
+import { encodeGoJson } from '../../src/std/go-text.ts';
 
 /** Error for an unusable data folder, with a message for the user. */
 export class DataFolderError extends Error {
@@ -77,17 +77,17 @@ function createJournal(database: DatabaseSync): Journal {
   const fact = database.prepare('SELECT value FROM facts WHERE name = ?');
   const all = database.prepare('SELECT resource, key, body FROM objects');
   return {
-    revision: Number(valueOf(fact, 'revision')),
+    revision: Number(readFact(fact, 'revision')),
     *load() {
       for (const row of all.iterate())
-        yield { resource: text(row['resource']), key: text(row['key']), object: parseStored(text(row['body'])) };
+        yield { resource: toText(row['resource']), key: toText(row['key']), object: parseStored(toText(row['body'])) };
     },
     commit(revision, entries) {
       let length = 0;
       database.exec('BEGIN IMMEDIATE');
       try {
         for (const { resource, key, object } of entries) {
-          const body = object === undefined ? undefined : goJson(object);
+          const body = object === undefined ? undefined : encodeGoJson(object);
           if (body === undefined) remove.run(resource, key);
           else put.run(resource, key, body);
           length += body?.length ?? 0;
@@ -100,7 +100,7 @@ function createJournal(database: DatabaseSync): Journal {
         throw error;
       }
     },
-    readValue: (name) => valueOf(fact, name),
+    readValue: (name) => readFact(fact, name),
     writeValue(name, value) {
       setFact.run(name, value);
       return value;
@@ -117,7 +117,7 @@ function prepareFolder(folder: string): boolean {
     entries = readdirSync(folder);
     if (entries.length === 0) chmodSync(folder, 0o700);
   } catch (error) {
-    throw new DataFolderError(`cannot use ${folder} as a data folder: ${messageOf(error)}`, { cause: error });
+    throw new DataFolderError(`cannot use ${folder} as a data folder: ${messageOf(error)}. Choose another folder`, { cause: error });
   }
   if (entries.includes(FILE)) return true;
   const foreign = entries.find((name) => !name.startsWith(`${FILE}${DRAFT}`));
@@ -182,7 +182,7 @@ function toDataFolderError(file: string, error: unknown): DataFolderError {
     return new DataFolderError(`${file} is in use by another process. Stop that process, or choose another data folder`, { cause: error });
   const { errcode } = error as Error & { readonly errcode?: number };
   if (DAMAGE.has(errcode)) return damaged(file, message, error);
-  return new DataFolderError(`cannot use ${file}: ${message}`, { cause: error });
+  return new DataFolderError(`cannot use ${file}: ${message}. Choose another data folder`, { cause: error });
 }
 
 function damaged(file: string, reason: string, cause?: unknown): DataFolderError {
@@ -191,19 +191,19 @@ function damaged(file: string, reason: string, cause?: unknown): DataFolderError
 
 /** Parses a stored object; integers that a number cannot represent exactly become bigints. */
 function parseStored(body: string): KubeObject {
-  return JSON.parse(body, /\d{16}/.test(body) ? bigIntegers : undefined) as KubeObject;
+  return JSON.parse(body, /\d{16}/.test(body) ? reviveBigInteger : undefined) as KubeObject;
 }
 
-function bigIntegers(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+function reviveBigInteger(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
   return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;
 }
 
-function valueOf(fact: StatementSync, name: string): string | undefined {
+function readFact(fact: StatementSync, name: string): string | undefined {
   const value = fact.get(name)?.['value'];
-  return value === undefined ? undefined : text(value);
+  return value === undefined ? undefined : toText(value);
 }
 
-function text(value: SQLOutputValue | undefined): string {
+function toText(value: SQLOutputValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 

@@ -1,23 +1,23 @@
 // The objects of one kind in the store: keys by namespace and name, and conversion to the current schema.
 
-import { pathSegmentProblems } from '../../src/kubernetes/names.ts';
+import { validatePathSegment } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
-import { goQuote } from '../../src/std/go-text.ts';
+import { quoteGoString } from '../../src/std/go-text.ts';
 import { type Kind, resourceOf } from '../kinds/kind.ts';
 import type { Change, ObjectStore, StoredObject } from './object-store.ts';
 
 /** Returns the key of the object with this name. Throws 400 for a name that is not a path segment. */
-function keyOf(kind: Kind, namespace: string, name: string): string {
+function toKey(kind: Kind, namespace: string, name: string): string {
   if (name === '') throw badRequest('Name parameter required.');
-  const [problem] = pathSegmentProblems(name);
-  if (problem !== undefined) throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${problem}`);
+  const [problem] = validatePathSegment(name);
+  if (problem !== undefined) throw badRequest(`Name parameter invalid: ${quoteGoString(name)}: ${problem}`);
   return kind.namespaced ? `${namespace}/${name}` : name;
 }
 
 /** Returns the key of an object. Throws 400 for a name that is not a path segment. */
-export function keyOfObject(kind: Kind, { metadata }: KubeObject): string {
-  return keyOf(kind, metadata.namespace ?? '', metadata.name ?? '');
+export function toObjectKey(kind: Kind, { metadata }: KubeObject): string {
+  return toKey(kind, metadata.namespace ?? '', metadata.name ?? '');
 }
 
 export class KindStore {
@@ -32,7 +32,7 @@ export class KindStore {
   }
 
   get(namespace: string, name: string): StoredObject | undefined {
-    const stored = this.#store.get(this.#resource, keyOf(this.kind, namespace, name));
+    const stored = this.#store.get(this.#resource, toKey(this.kind, namespace, name));
     return stored && this.#convert(stored);
   }
 
@@ -45,7 +45,7 @@ export class KindStore {
   }
 
   put(object: KubeObject): StoredObject {
-    return this.#convert(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
+    return this.#convert(this.#store.put(this.#resource, toObjectKey(this.kind, object), object));
   }
 
   /** Returns the object as a read after `put` would return it. */
@@ -54,7 +54,7 @@ export class KindStore {
   }
 
   remove(object: KubeObject): StoredObject | undefined {
-    const removed = this.#store.remove(this.#resource, keyOfObject(this.kind, object));
+    const removed = this.#store.remove(this.#resource, toObjectKey(this.kind, object));
     return removed && this.#convert(removed);
   }
 

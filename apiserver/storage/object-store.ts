@@ -51,7 +51,7 @@ export class ObjectStore {
   #isFailing = false;
   readonly #undoListeners = new Set<() => void>();
 
-  /** `report` receives the first error of a series of failed commits, and errors of listeners. */
+  /** Loads all objects of the journal. `report` receives the first error of a series of failed commits, and errors of listeners. */
   constructor(journal: Journal, report: Report) {
     this.#journal = journal;
     this.#report = report;
@@ -262,7 +262,7 @@ class Collection {
   }
 
   set(key: string, object: StoredObject): void {
-    if (!this.#objects.has(key)) this.#sorted?.splice(lowerBound(this.#sorted, key), 0, key);
+    if (!this.#objects.has(key)) this.#sorted?.splice(findLowerBound(this.#sorted, key), 0, key);
     this.#objects.set(key, object);
   }
 
@@ -276,28 +276,28 @@ class Collection {
 
   /** Returns the sorted keys of one namespace, or of all namespaces. */
   keys(namespace?: string): readonly string[] {
-    this.#sorted ??= [...this.#objects.keys()].sort(byteOrder);
+    this.#sorted ??= [...this.#objects.keys()].sort(compareBytes);
     if (namespace === undefined) return this.#sorted;
     const prefix = `${namespace}/`;
-    const from = lowerBound(this.#sorted, prefix);
+    const from = findLowerBound(this.#sorted, prefix);
     // '0' is the character after '/': `namespace0` is greater than all keys of the namespace.
-    return this.#sorted.slice(from, lowerBound(this.#sorted, `${namespace}0`));
+    return this.#sorted.slice(from, findLowerBound(this.#sorted, `${namespace}0`));
   }
 }
 
 /** Returns the index of the first element that is not less than `key`. */
-function lowerBound(sorted: readonly string[], key: string): number {
+function findLowerBound(sorted: readonly string[], key: string): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (byteOrder(sorted[middle] as string, key) < 0) low = middle + 1;
+    if (compareBytes(sorted[middle] as string, key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /** Compares keys by bytes: names are ASCII, so code units are bytes. */
-function byteOrder(a: string, b: string): number {
+function compareBytes(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

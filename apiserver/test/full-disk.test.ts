@@ -10,7 +10,7 @@ import { type ApiServer, startApiServer } from '../server.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const DISK_FULL =
-  'Internal error occurred: the data folder cannot be written (database or disk is full); nothing was changed. Free disk space and try again';
+  'Internal error occurred: the data folder cannot be written (database or disk is full); nothing was changed. Correct the cause, for example free disk space, and try again';
 
 describe('startApiServer on a full disk', () => {
   let folder: string;

@@ -7,7 +7,7 @@ import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
 import { parseYaml, type YamlDocument } from '../../src/kubernetes/wire/yaml/parse.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
-import { jsonTypeName } from '../fields/go-print.ts';
+import { jsonTypeOf } from '../fields/go-print.ts';
 import { type Api, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
 import { storeNew, withNamespace, withoutVersion } from './create.ts';
 import { decodeApplied } from './decode-patched.ts';
@@ -92,6 +92,6 @@ function parse(body: Buffer): YamlDocument {
 
 function toObject(value: Value): KubeObject {
   if (isFields(value) || value === null) return Object.assign({ apiVersion: '', kind: '', metadata: {} }, value);
-  const detail = `json: cannot unmarshal ${jsonTypeName(value)} into Go value of type map[string]interface {}`;
+  const detail = `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`;
   throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${detail}`);
 }

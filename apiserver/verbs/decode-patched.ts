@@ -4,9 +4,9 @@ import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../
 import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
 import { prune, pruneUnknown } from '../../src/kubernetes/schema/prune.ts';
 import { internalError, unclassified } from '../../src/kubernetes/status.ts';
-import { typeProblem } from '../../src/kubernetes/wire/decode-error.ts';
+import { findTypeProblem } from '../../src/kubernetes/wire/decode-error.ts';
 import { decodeTyped } from '../../src/kubernetes/wire/decode-typed.ts';
-import { missingField, readDocument } from '../../src/kubernetes/wire/document.ts';
+import { formatMissingField, readDocument } from '../../src/kubernetes/wire/document.ts';
 import { withDefaultType } from '../../src/kubernetes/wire/group-version-kind.ts';
 import { type JsonNode, toNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -24,11 +24,11 @@ export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegi
   const body = Buffer.from(text);
   const { node, type } = readDocument(body, 'json');
   if (kind.builtIn) {
-    const problem = typeProblem(withDefaultType(type, kind), kind, isRegistered);
+    const problem = findTypeProblem(withDefaultType(type, kind), kind, isRegistered);
     if (problem !== undefined) throw new Error(problem);
     return decodeBuiltIn(node, kind);
   }
-  if (type.kind === '') throw new Error(missingField('Kind', body));
+  if (type.kind === '') throw new Error(formatMissingField('Kind', body));
   if (type.version === '') throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
   return decodeCustom(toValue(node) as Fields, kind, prune);
 }
@@ -39,7 +39,7 @@ export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
     const { object, strictErrors } = decodeBuiltIn(toNode(document), kind);
     return { object, strictErrors: strictErrors.toSorted() };
   } catch (error) {
-    throw new Error(conversionProblem(error), { cause: error });
+    throw new Error(formatConversionProblem(error), { cause: error });
   }
 }
 
@@ -52,13 +52,13 @@ export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
   } catch (error) {
     const { namespace = '', name = '' } = document.metadata;
     const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
-    const conversion = `unable to convert unstructured object to ${type}: ${conversionProblem(error)}`;
+    const conversion = `unable to convert unstructured object to ${type}: ${formatConversionProblem(error)}`;
     throw unclassified(`failed to convert new object (${namespace}/${name}; ${type}) to proper version: ${conversion}`);
   }
 }
 
 /** Returns the message of a conversion error. kube-apiserver adds a prefix for invalid base64. */
-function conversionProblem(error: unknown): string {
+function formatConversionProblem(error: unknown): string {
   const { message } = error as Error;
   return message.startsWith('illegal base64') ? `error decoding from json: ${message}` : message;
 }

@@ -3,7 +3,7 @@
 import {
   continueTokenExpired,
   listExpired,
-  pageLimit,
+  pageLimitOf,
   parseContinueToken,
   parseListVersion,
   requiresExactVersion,
@@ -13,7 +13,7 @@ import type { Selection } from '../../src/kubernetes/selection.ts';
 import { encodeContinue } from '../../src/kubernetes/wire/continue-token.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { keyOfObject } from '../storage/kind-store.ts';
+import { toObjectKey } from '../storage/kind-store.ts';
 import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, storeOf } from './api.ts';
 
@@ -30,7 +30,7 @@ export async function listObjects(
   const isPinned = requested > 0 && (token !== undefined || requiresExactVersion(options, selection));
   const objects = storeOf(api, kind).list(namespace, isPinned ? requested : undefined);
   if (objects === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
-  const range = { kind, namespace, start: token?.start ?? '', limit: pageLimit(options) };
+  const range = { kind, namespace, start: token?.start ?? '', limit: pageLimitOf(options) };
   return toPage(objects, selection, range, isPinned ? requested : api.store.revision);
 }
 
@@ -45,7 +45,7 @@ interface Range {
 }
 
 function toPage(objects: readonly StoredObject[], selection: Selection, range: Range, revision: number): StoredPage {
-  const fromStart = range.start === '' ? objects : objects.filter((object) => relativeKey(range, object) >= range.start);
+  const fromStart = range.start === '' ? objects : objects.filter((object) => toRelativeKey(range, object) >= range.start);
   const selected = selection.isEverything ? fromStart : fromStart.filter((object) => selection.matches(object));
   if (range.limit <= 0 || selected.length <= range.limit) return { items: selected, revision, continue: '' };
   const items = selected.slice(0, range.limit);
@@ -53,12 +53,12 @@ function toPage(objects: readonly StoredObject[], selection: Selection, range: R
   return {
     items,
     revision,
-    continue: encodeContinue(revision, relativeKey(range, last)),
+    continue: encodeContinue(revision, toRelativeKey(range, last)),
     ...(selection.isEverything && { remaining: selected.length - items.length }),
   };
 }
 
-function relativeKey({ kind, namespace }: Range, object: StoredObject): string {
-  const key = keyOfObject(kind, object);
+function toRelativeKey({ kind, namespace }: Range, object: StoredObject): string {
+  const key = toObjectKey(kind, object);
   return namespace === '' ? key : key.slice(namespace.length + 1);
 }

@@ -9,7 +9,7 @@ import { findDuplicateFields, type JsonNode, toValue } from '../../src/kubernete
 import { parseJson } from '../../src/kubernetes/wire/json-parse.ts';
 import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
-import { goQuote } from '../../src/std/go-text.ts';
+import { quoteGoString } from '../../src/std/go-text.ts';
 import { goPrint } from '../fields/go-print.ts';
 import { applyJsonPatch, applyMergePatch } from '../fields/json-patch.ts';
 import { applyStrategicMergePatch } from '../fields/strategic-merge.ts';
@@ -51,20 +51,20 @@ function patchLive(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch
   const change = toValue(node);
   if (type === 'application/strategic-merge-patch+json') {
     const merged = applyStrategicMergePatch(document, change, kind.schema) as Fields;
-    return { problems: duplicateProblems(node), quoted: goPrint(change), decode: () => decodeStrategic(merged, kind) };
+    return { problems: formatDuplicates(node), quoted: goPrint(change), decode: () => decodeStrategic(merged, kind) };
   }
   const isJsonPatch = type === 'application/json-patch+json';
   const quoted = orderedJson(isJsonPatch ? applyJsonPatch(document, change) : applyMergePatch(document, change));
   const isRegistered: IsRegistered = (group, version, name) => api.registry.findKind(group, version, name) !== undefined;
   return {
-    problems: isJsonPatch ? [] : duplicateProblems(node),
+    problems: isJsonPatch ? [] : formatDuplicates(node),
     quoted,
     decode: () => decodePatchedText(quoted, kind, isRegistered),
   };
 }
 
-function duplicateProblems(patch: JsonNode): readonly string[] {
-  return findDuplicateFields(patch).map((path) => `duplicate field ${goQuote(path)}`);
+function formatDuplicates(patch: JsonNode): readonly string[] {
+  return findDuplicateFields(patch).map((path) => `duplicate field ${quoteGoString(path)}`);
 }
 
 function parsePatch(body: Buffer, type: Patch['type']): JsonNode {

@@ -32,7 +32,7 @@ export interface Replacement {
 export function replaceObject(api: Api, target: RequestTarget, { live, next }: Replacement, writer: Writer): KubeObject {
   const { kind, name, subresource } = target;
   const current = checkVersion(kind, name, next, live);
-  const rules = updateRules(kind, subresource);
+  const rules = selectRules(kind, subresource);
   const prepared = withoutTimeChanges(rules.prepareForUpdate(keepSystemMetadata(current, live), live), live);
   checkValid(kind, prepared, rules.validateUpdate(prepared, live));
   if (isSame(kind, prepared, live)) return live;
@@ -51,7 +51,7 @@ function isSame({ builtIn, schema }: Kind, next: KubeObject, live: KubeObject): 
 }
 
 /** Returns the rules for an update of the object or of its status. */
-function updateRules({ rules }: Kind, subresource: string): Pick<Rules, 'prepareForUpdate' | 'validateUpdate'> {
+function selectRules({ rules }: Kind, subresource: string): Pick<Rules, 'prepareForUpdate' | 'validateUpdate'> {
   if (subresource !== 'status') return rules;
   return {
     prepareForUpdate: (next, old) => rules.prepareForStatusUpdate(next, old),

@@ -24,24 +24,24 @@ export interface WatchRequest {
 /** Maximum number of unread events; a watch with more is closed. */
 const MAX_BACKLOG = 10_000;
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** Time from the last bookmark to the end of a watch. The client resumes from that bookmark. */
+/** Time from the last bookmark to the end of a watch, in milliseconds. The client resumes from that bookmark. */
 const LAST_BOOKMARK_MS = 2_000;
 
 /** Returns events in batches. Rejects for an invalid resourceVersion; sends 410 or 504 as a single ERROR event. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, selection, options, signal } = request;
   const from = Number(parseRequestedVersion(options.resourceVersion, unclassified));
-  if ((options.timeoutSeconds ?? 0) < 0) return once([]);
+  if ((options.timeoutSeconds ?? 0) < 0) return yieldOnce([]);
   try {
     if (options.sendInitialEvents === true && from > api.store.revision) await api.waitForRevision(from);
   } catch (error) {
     if (!hasReason(error, 'Timeout')) throw error;
-    return once([{ type: 'ERROR', status: error.status }]);
+    return yieldOnce([{ type: 'ERROR', status: error.status }]);
   }
   await waitForCommits(api);
-  // No await may separate `startOf` from the subscription: changes in between would be lost.
-  const start = startOf(api, request, from);
-  if (start === undefined) return once([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
+  // No await may separate `findStart` from the subscription: changes in between would be lost.
+  const start = findStart(api, request, from);
+  if (start === undefined) return yieldOnce([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
   const queue = new WatchQueue<WatchEvent>(MAX_BACKLOG, start.events);
   const stops: (() => void)[] = [];
   // `signal` also calls `end`: `drain` never runs if the caller disconnects before the first read.
@@ -52,7 +52,7 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
   const bookmark = () => {
     const { durableRevision } = api.store;
     // The client already has the revision at which the watch started.
-    if (durableRevision > start.after) queue.push(bookmarkAt(kind, durableRevision));
+    if (durableRevision > start.after) queue.push(createBookmark(kind, durableRevision));
   };
   stops.push(
     storeOf(api, kind).subscribe((change) => {
@@ -83,14 +83,14 @@ interface Start {
   readonly after: number;
 }
 
-function startOf(api: Api, { kind, selection, options }: WatchRequest, from: number): Start | undefined {
+function findStart(api: Api, { kind, selection, options }: WatchRequest, from: number): Start | undefined {
   const store = storeOf(api, kind);
   const { revision } = api.store;
   if (hasInitialEvents(options)) {
     const objects = (store.list('') ?? []).filter((object) => selection.matches(object));
     const added = objects.map((object) => ({ type: 'ADDED' as const, object }));
     const isMarked = options.sendInitialEvents && options.allowWatchBookmarks;
-    return { events: isMarked ? [...added, bookmarkAt(kind, revision, true)] : added, after: revision };
+    return { events: isMarked ? [...added, createBookmark(kind, revision, true)] : added, after: revision };
   }
   if (from === 0 || from >= revision) return { events: [], after: Math.max(from, revision) };
   if (from < api.watchableSince(kind)) return undefined;
@@ -110,13 +110,13 @@ function schedule(api: Api, options: ListOptions, act: { bookmark: () => void; e
   const endAt = api.now() + (timeoutSeconds === 0 ? 1_800_000 * (1 + api.random()) : timeoutSeconds * 1000);
   const cancels = [api.wakeAt(endAt, act.end)];
   if (!options.allowWatchBookmarks) return cancels;
-  cancels.push(every(api, BOOKMARK_INTERVAL_MS, act.bookmark));
+  cancels.push(repeat(api, BOOKMARK_INTERVAL_MS, act.bookmark));
   const lastBookmarkAt = endAt - LAST_BOOKMARK_MS;
   if (lastBookmarkAt > api.now()) cancels.push(api.wakeAt(lastBookmarkAt, act.bookmark));
   return cancels;
 }
 
-function every(api: Api, intervalMs: number, act: () => void): () => void {
+function repeat(api: Api, intervalMs: number, act: () => void): () => void {
   let cancel = () => {};
   const arm = () => {
     cancel = api.wakeAt(api.now() + intervalMs, () => {
@@ -136,11 +136,11 @@ async function* drain(queue: WatchQueue<WatchEvent>, finish: () => void): AsyncG
   }
 }
 
-async function* once(events: readonly WatchEvent[]): AsyncGenerator<readonly WatchEvent[]> {
+async function* yieldOnce(events: readonly WatchEvent[]): AsyncGenerator<readonly WatchEvent[]> {
   yield events;
 }
 
-function bookmarkAt(kind: Kind, revision: number, isInitialEnd = false): WatchEvent {
+function createBookmark(kind: Kind, revision: number, isInitialEnd = false): WatchEvent {
   const annotations = { 'k8s.io/initial-events-end': 'true' };
   const metadata = { ...(isInitialEnd && { annotations }), resourceVersion: String(revision) };
   return { type: 'BOOKMARK', object: { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata } };

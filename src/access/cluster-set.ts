@@ -2,7 +2,7 @@
 
 import { Label } from '../api/names.ts';
 import type { ApiObject } from '../api/resources.ts';
-import { labelValueProblems } from '../kubernetes/names.ts';
+import { validateLabelValue } from '../kubernetes/names.ts';
 
 /** Prefix of set names in RBAC rules. No Cluster has a name with a colon. */
 const CLUSTER_SET_PREFIX = 'set:';
@@ -13,7 +13,7 @@ export const NO_CLUSTER_SET = '-';
 /** Returns the set of a Cluster, or NO_CLUSTER_SET if the Cluster does not exist (undefined) or has no valid set label. */
 export function clusterSetOf(cluster: Pick<ApiObject, 'metadata'> | undefined): string {
   const clusterSet = cluster?.metadata.labels?.[Label.clusterSet] ?? '';
-  return clusterSet === '' || labelValueProblems(clusterSet).length > 0 ? NO_CLUSTER_SET : clusterSet;
+  return clusterSet === '' || validateLabelValue(clusterSet).length > 0 ? NO_CLUSTER_SET : clusterSet;
 }
 
 /** Returns the name that RBAC rules use for a set. */

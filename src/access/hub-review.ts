@@ -20,7 +20,7 @@ export interface AccessDecision {
 /** Kind of a review, as it appears in messages. */
 export type HubReviewKind = 'TokenReview' | 'SubjectAccessReview';
 
-/** Thrown if the response to a review cannot be parsed. Callers must treat the result of the review as unknown. */
+/** Error for a response to a review that cannot be parsed. Callers must treat the result of the review as unknown. */
 export class UnreadableReviewError extends Error {
   override readonly name = 'UnreadableReviewError';
 

@@ -4,8 +4,8 @@
 import { filter, map, merge, Observable } from 'rxjs';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
-import { objectKey } from '../kube/paths.ts';
-import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
+import { objectKeyOf } from '../kube/paths.ts';
+import { validateDns1123Subdomain } from '../kubernetes/names.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
 import { BoundRoles, type ReducedBinding } from './bound-roles.ts';
@@ -103,7 +103,7 @@ export class RbacIndex {
   setRole(key: string, role: Pick<ClusterRole, 'rules'> | undefined): RbacChange {
     const before = this.#roles.get(key) ?? Visibility.nothing;
     // The rules of an aggregated role without any rules are null.
-    const granted = grantedBy(role?.rules ?? [], this.#permission);
+    const granted = toGrantedVisibility(role?.rules ?? [], this.#permission);
     const namespace = namespaceOf(key);
     const now = namespace === '' ? granted : granted.within(namespace);
     if (before.equals(now)) return NO_CHANGE;
@@ -149,9 +149,9 @@ export class RbacIndex {
   /** Returns the names that the permission covers for a user. */
   namesFor(user: User): Visibility {
     if (user.groups.includes(SUPERUSERS)) return Visibility.everything;
-    // Users of a namespace can invent user names. Users that no binding names share the view of their groups.
-    const subjects = subjectsOf(user).filter((subject) => this.#boundRoles.has(subject));
-    // An identity provider may permit any character in names.
+    // Omits subjects that no binding names: users of a namespace can invent user names, each of which would need its own cache entry.
+    const subjects = toSubjects(user).filter((subject) => this.#boundRoles.has(subject));
+    // JSON keeps the keys distinct, because an identity provider may permit any character in names.
     const key = JSON.stringify(subjects);
     const known = this.#views.get(key);
     if (known !== undefined && !subjects.some((subject) => this.hasChanged(subject, known.changes))) return known.visibility;
@@ -163,7 +163,7 @@ export class RbacIndex {
   /** Returns true if the permission covers one of these names for a user. The kind must not be namespaced. */
   allows(user: User, names: readonly string[]): boolean {
     if (user.groups.includes(SUPERUSERS)) return true;
-    for (const { granted } of this.#grantsOf(subjectsOf(user))) if (names.some((name) => granted.includes(name))) return true;
+    for (const { granted } of this.#grantsOf(toSubjects(user))) if (names.some((name) => granted.includes(name))) return true;
     return false;
   }
 
@@ -229,7 +229,7 @@ export class RbacIndex {
 }
 
 /** Returns the keys of the subjects that match a user: `User/<name>` and `Group/<name>` for each group. */
-export function subjectsOf({ username, groups }: Pick<User, 'username' | 'groups'>): readonly string[] {
+export function toSubjects({ username, groups }: Pick<User, 'username' | 'groups'>): readonly string[] {
   return [`User/${username}`, ...groups.map((group) => `Group/${group}`)];
 }
 
@@ -270,19 +270,19 @@ function toBinding(key: string, { roleRef, subjects }: IndexedBinding): ReducedB
     // A name with a slash would be the key of a Role in another namespace.
     role: name.includes('/') ? '' : kind === 'Role' ? `${namespace}/${name}` : name,
     namespace,
-    subjects: (subjects ?? []).flatMap((subject) => subjectKeys(subject, namespace)),
+    subjects: (subjects ?? []).flatMap((subject) => toSubjectKeys(subject, namespace)),
   };
 }
 
-/** Returns the key of a binding's subject in the format of `subjectsOf`, or no key if the subject matches no user. */
-function subjectKeys({ kind, name, namespace }: RbacSubject, bindingNamespace: string): readonly string[] {
+/** Returns the key of a binding's subject in the format of `toSubjects`, or no key if the subject matches no user. */
+function toSubjectKeys({ kind, name, namespace }: RbacSubject, bindingNamespace: string): readonly string[] {
   if (kind === 'User' || kind === 'Group') return [`${kind}/${name}`];
   const own = namespace || bindingNamespace;
   return kind === 'ServiceAccount' && own !== '' ? [`User/system:serviceaccount:${own}:${name}`] : [];
 }
 
-function grantedBy(rules: readonly PolicyRule[], permission: Permission): Visibility {
-  const names = grantedNames(rules, permission);
+function toGrantedVisibility(rules: readonly PolicyRule[], permission: Permission): Visibility {
+  const names = collectGrantedNames(rules, permission);
   if (names === undefined) return Visibility.everything;
   if (names.size === 0) return Visibility.nothing;
   return new Visibility(permission.namespaced === true ? new Set([...names].map(toAnyNamespaceEntry)) : names);
@@ -290,7 +290,7 @@ function grantedBy(rules: readonly PolicyRule[], permission: Permission): Visibi
 
 /** Reduces rules to at most one rule that grants the same names for a permission. This saves memory, because a role may have long rules. */
 export function reduceRules(permission: Permission, rules: readonly PolicyRule[]): readonly PolicyRule[] {
-  const names = grantedNames(rules, permission);
+  const names = collectGrantedNames(rules, permission);
   if (names?.size === 0) return [];
   const { verbs, group, resource, subresource } = permission;
   const resources = [subresource === undefined ? resource : `${resource}/${subresource}`];
@@ -301,13 +301,13 @@ export function reduceRules(permission: Permission, rules: readonly PolicyRule[]
  * Returns the names that rules grant for a permission, or undefined if they grant all names. For a namespaced kind, omits strings that
  * Kubernetes accepts in rules but that cannot be the name of an object.
  */
-function grantedNames(rules: readonly PolicyRule[], permission: Permission): ReadonlySet<string> | undefined {
+function collectGrantedNames(rules: readonly PolicyRule[], permission: Permission): ReadonlySet<string> | undefined {
   const granted = new Set<string>();
   for (const rule of rules) {
     if (!appliesTo(rule, permission)) continue;
     const { resourceNames: names = [] } = rule;
     if (names.length === 0 || (permission.subresource === undefined && names.includes('') && verbMatches(rule, 'list'))) return undefined;
-    for (const name of names) if (permission.namespaced !== true || dns1123SubdomainProblems(name).length === 0) granted.add(name);
+    for (const name of names) if (permission.namespaced !== true || validateDns1123Subdomain(name).length === 0) granted.add(name);
   }
   return granted;
 }
@@ -325,15 +325,15 @@ function followInformer<T extends ApiObject>(
   { store, batches$ }: ListSource<T>,
   set: (key: string, object: T | undefined) => RbacChange,
 ): Observable<RbacChange> {
-  for (const object of store.list()) set(objectKey(object), object);
+  for (const object of store.list()) set(objectKeyOf(object), object);
   return batches$.pipe(
-    map(({ changes }) => unionOf(changes.map((change) => set(change.key, change.type === 'deleted' ? undefined : change.object)))),
+    map(({ changes }) => combineChanges(changes.map((change) => set(change.key, change.type === 'deleted' ? undefined : change.object)))),
     filter(({ roles, subjects }) => roles.size + subjects.size > 0),
   );
 }
 
 /** Combines all changes into one. */
-function unionOf(changes: readonly RbacChange[]): RbacChange {
+function combineChanges(changes: readonly RbacChange[]): RbacChange {
   const [first = NO_CHANGE] = changes;
   if (changes.length <= 1) return first;
   return {

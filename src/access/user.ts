@@ -24,9 +24,9 @@ export function toServiceAccountUser(namespace: string, name: string): User {
 export type ServiceAccountScope = 'all' | { readonly namespace: string; readonly name?: string };
 
 /**
- * Returns the service accounts that a subject in the format of `subjectsOf` matches, or undefined if the subject is another user or group.
+ * Returns the service accounts that a subject in the format of `toSubjects` matches, or undefined if the subject is another user or group.
  */
-export function serviceAccountsOf(subject: string): ServiceAccountScope | undefined {
+export function parseServiceAccounts(subject: string): ServiceAccountScope | undefined {
   if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return 'all';
   const [, namespace, name] = SERVICE_ACCOUNT.exec(subject) ?? [];
   if (namespace !== undefined && name !== undefined) return { namespace, name };
@@ -38,16 +38,16 @@ const SERVICE_ACCOUNT = /^User\/system:serviceaccount:([^:]+):([^:]+)$/;
 const NAMESPACE = /^Group\/system:serviceaccounts:(.+)$/;
 
 /** Returns a digest of all attributes of a user that an authorizer may use. */
-export function userKeyOf(user: User): string {
-  const known = KEYS.get(user);
+export function computeUserKey(user: User): string {
+  const known = USER_KEYS.get(user);
   if (known !== undefined) return known;
   const key = digestOf(encodeUser(user));
-  KEYS.set(user, key);
+  USER_KEYS.set(user, key);
   return key;
 }
 
 /** Digests by user. Each TokenReview creates one User object, which many requests share. */
-const KEYS = new WeakMap<User, string>();
+const USER_KEYS = new WeakMap<User, string>();
 
 /** Encodes a user with sorted groups and extra keys, because authorizers ignore their order. */
 function encodeUser({ username, uid, groups, extra }: User): string {

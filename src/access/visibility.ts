@@ -10,6 +10,7 @@ export const NOT_RESUMABLE = 0;
 const EVERYTHING = 1;
 /** Number of decimal digits of a fingerprint. */
 export const FINGERPRINT_DIGITS = 6;
+/** Smallest fingerprint without a special meaning. */
 const FIRST_FREE = 2;
 
 /** Prefix of entries for a name in any namespace. No namespace has the name `*`. */
@@ -69,7 +70,8 @@ export class Visibility {
 
   /** Fingerprint of the names. It is part of the façade's resource versions. */
   get fingerprint(): number {
-    this.#fingerprint ??= this.#names === undefined && this.#salt === 0 ? EVERYTHING : fingerprintOf(this.#names ?? [ANY_NAME], this.#salt);
+    this.#fingerprint ??=
+      this.#names === undefined && this.#salt === 0 ? EVERYTHING : computeFingerprint(this.#names ?? [ANY_NAME], this.#salt);
     return this.#fingerprint;
   }
 
@@ -158,7 +160,7 @@ export interface RoleGrant {
 }
 
 /** Returns the fingerprint of a set of names. The order of the names does not matter. Never returns EVERYTHING or NOT_RESUMABLE. */
-function fingerprintOf(names: Iterable<string>, salt: number): number {
+function computeFingerprint(names: Iterable<string>, salt: number): number {
   let sum = salt;
   for (const name of names) sum = (sum + mix(fnv1a(name))) | 0;
   return FIRST_FREE + (mix(sum) % (10 ** FINGERPRINT_DIGITS - FIRST_FREE));

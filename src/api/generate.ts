@@ -32,13 +32,13 @@ export async function generateFiles(): Promise<ReadonlyMap<string, string>> {
   const files = names.map(async (name) => {
     const definition: Definition = parse(await readFile(new URL(name, CRDS), 'utf8'));
     const { kind } = definition.spec.names;
-    const types = [`${fileName(kind)}.gen.ts`, await generateTypes(definition)] as const;
-    return LISTED_KINDS.has(kind) ? [types, [`${fileName(kind)}-schema.gen.ts`, generateSchema(definition)] as const] : [types];
+    const types = [`${toFileName(kind)}.gen.ts`, await generateTypes(definition)] as const;
+    return LISTED_KINDS.has(kind) ? [types, [`${toFileName(kind)}-schema.gen.ts`, generateSchema(definition)] as const] : [types];
   });
   return new Map((await Promise.all(files)).flat());
 }
 
-function fileName(kind: string): string {
+function toFileName(kind: string): string {
   return kind.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 }
 

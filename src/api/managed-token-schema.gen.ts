@@ -532,7 +532,7 @@ export const ManagedTokenColumns = [
     "priority": 1
   },
   {
-    "name": "Account Namespace",
+    "name": "Service Account Namespace",
     "type": "string",
     "description": "Namespace of the service account on the target cluster.",
     "jsonPath": ".spec.serviceAccount.namespace",

@@ -25,7 +25,7 @@ export interface ManagedTokenSetSpec {
   readonly clusterProfiles: boolean;
 }
 /**
- * Label selector for Clusters. All requirements of matchLabels and matchExpressions must match; an empty selector matches every Cluster. Clusters that the requester may not issue tokens for are ignored.
+ * Label selector for Clusters. All requirements of matchLabels and matchExpressions must match; an empty selector matches every Cluster. Purser ignores Clusters that the requester is not authorized to issue tokens for.
  */
 export interface ManagedTokenSetClusterSelector {
   /**

@@ -69,34 +69,39 @@ export type CustomResourceDefinition = Model<Omit<V1CustomResourceDefinition, 's
   readonly spec: Readonly<Record<string, unknown>>;
 };
 
-export const Clusters: Resource<Cluster> = clusterScoped(RegistryGroup, Version, 'clusters', 'Cluster');
-export const ManagedTokens: Resource<ManagedToken> = namespaced(TokensGroup, Version, 'managedtokens', 'ManagedToken');
-export const ManagedTokenSets: Resource<ManagedTokenSet> = namespaced(TokensGroup, Version, 'managedtokensets', 'ManagedTokenSet');
-export const ClusterProfiles: Resource<ClusterProfile> = namespaced(InventoryGroup, 'v1alpha1', 'clusterprofiles', 'ClusterProfile');
-export const Secrets: Resource<Secret> = namespaced('', 'v1', 'secrets', 'Secret');
-export const ServiceAccounts: Resource<ServiceAccount> = namespaced('', 'v1', 'serviceaccounts', 'ServiceAccount');
-export const Namespaces: Resource<Namespace> = clusterScoped('', 'v1', 'namespaces', 'Namespace');
-export const Events: Resource<Event> = namespaced('', 'v1', 'events', 'Event');
-export const ConfigMaps: Resource<ConfigMap> = namespaced('', 'v1', 'configmaps', 'ConfigMap');
-export const Pods: Resource<Pod> = namespaced('', 'v1', 'pods', 'Pod');
-export const EndpointSlices: Resource<EndpointSlice> = namespaced('discovery.k8s.io', 'v1', 'endpointslices', 'EndpointSlice');
-export const Leases: Resource<Lease> = namespaced('coordination.k8s.io', 'v1', 'leases', 'Lease');
-export const Roles: Resource<Role> = namespaced(RBAC, 'v1', 'roles', 'Role');
-export const RoleBindings: Resource<RoleBinding> = namespaced(RBAC, 'v1', 'rolebindings', 'RoleBinding');
-export const ClusterRoles: Resource<ClusterRole> = clusterScoped(RBAC, 'v1', 'clusterroles', 'ClusterRole');
-export const ClusterRoleBindings: Resource<ClusterRoleBinding> = clusterScoped(RBAC, 'v1', 'clusterrolebindings', 'ClusterRoleBinding');
-export const CustomResourceDefinitions: Resource<CustomResourceDefinition> = clusterScoped(
+export const Clusters: Resource<Cluster> = declareClusterScoped(RegistryGroup, Version, 'clusters', 'Cluster');
+export const ManagedTokens: Resource<ManagedToken> = declareNamespaced(TokensGroup, Version, 'managedtokens', 'ManagedToken');
+export const ManagedTokenSets: Resource<ManagedTokenSet> = declareNamespaced(TokensGroup, Version, 'managedtokensets', 'ManagedTokenSet');
+export const ClusterProfiles: Resource<ClusterProfile> = declareNamespaced(InventoryGroup, 'v1alpha1', 'clusterprofiles', 'ClusterProfile');
+export const Secrets: Resource<Secret> = declareNamespaced('', 'v1', 'secrets', 'Secret');
+export const ServiceAccounts: Resource<ServiceAccount> = declareNamespaced('', 'v1', 'serviceaccounts', 'ServiceAccount');
+export const Namespaces: Resource<Namespace> = declareClusterScoped('', 'v1', 'namespaces', 'Namespace');
+export const Events: Resource<Event> = declareNamespaced('', 'v1', 'events', 'Event');
+export const ConfigMaps: Resource<ConfigMap> = declareNamespaced('', 'v1', 'configmaps', 'ConfigMap');
+export const Pods: Resource<Pod> = declareNamespaced('', 'v1', 'pods', 'Pod');
+export const EndpointSlices: Resource<EndpointSlice> = declareNamespaced('discovery.k8s.io', 'v1', 'endpointslices', 'EndpointSlice');
+export const Leases: Resource<Lease> = declareNamespaced('coordination.k8s.io', 'v1', 'leases', 'Lease');
+export const Roles: Resource<Role> = declareNamespaced(RBAC, 'v1', 'roles', 'Role');
+export const RoleBindings: Resource<RoleBinding> = declareNamespaced(RBAC, 'v1', 'rolebindings', 'RoleBinding');
+export const ClusterRoles: Resource<ClusterRole> = declareClusterScoped(RBAC, 'v1', 'clusterroles', 'ClusterRole');
+export const ClusterRoleBindings: Resource<ClusterRoleBinding> = declareClusterScoped(
+  RBAC,
+  'v1',
+  'clusterrolebindings',
+  'ClusterRoleBinding',
+);
+export const CustomResourceDefinitions: Resource<CustomResourceDefinition> = declareClusterScoped(
   'apiextensions.k8s.io',
   'v1',
   'customresourcedefinitions',
   'CustomResourceDefinition',
 );
 
-function namespaced<T>(group: string, version: string, plural: string, kind: string): Resource<T> {
+function declareNamespaced<T>(group: string, version: string, plural: string, kind: string): Resource<T> {
   return { group, version, plural, kind, namespaced: true };
 }
 
-function clusterScoped<T>(group: string, version: string, plural: string, kind: string): Resource<T> {
+function declareClusterScoped<T>(group: string, version: string, plural: string, kind: string): Resource<T> {
   return { group, version, plural, kind, namespaced: false };
 }
 

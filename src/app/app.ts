@@ -43,7 +43,7 @@ export interface ServedUrls {
   readonly metrics: string;
 }
 
-/** Starts Purser on a hub. Throws if the configuration is unusable; waits if the hub is unreachable. */
+/** Starts Purser on a hub. Throws if the configuration is unusable. While the hub is unreachable, `ready` stays pending. */
 export function startApp(options: AppOptions): App {
   const { hub, clock, log, execEnv } = options;
   const transport = createTransport(hub, omitUndefined({ clock, execEnv }));

@@ -24,13 +24,13 @@ export function selectCertificateSource(options: CertificateOptions, hub: KubeCl
   const mayIssue = components.includes('controller');
   if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(createFileCertificateSource(certFile, keyFile), log);
   if (name !== undefined)
-    return logFailureOnce(createHubCertificateSource({ hub, namespace, name, mayIssue, access: accessOf(settings), clock }), log);
+    return logFailureOnce(createHubCertificateSource({ hub, namespace, name, mayIssue, access: toFacadeAccess(settings), clock }), log);
   return facadeCertificate === undefined
     ? createSelfSignedCertificateSource([...toServiceDnsNames(namespace), hostname()], clock.now())
     : async () => facadeCertificate;
 }
 
-function accessOf({ facadeUrl, facadePath, facadeAudiences }: AppOptions['settings']): FacadeAccess {
+function toFacadeAccess({ facadeUrl, facadePath, facadeAudiences }: AppOptions['settings']): FacadeAccess {
   return { server: facadeUrl, path: facadePath, audiences: facadeAudiences };
 }
 

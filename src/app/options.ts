@@ -31,7 +31,7 @@ export interface AppSettings extends Omit<Config, ProcessSetting> {
   readonly ownAddress?: string | undefined;
   /** Memory limit of the process, in bytes; undefined if there is none. */
   readonly memoryBytes?: number | undefined;
-  /** Maximum time for running reconciles to finish at shutdown, in milliseconds. */
+  /** Maximum time for running reconciles to finish at shutdown, in milliseconds; requests to the façade have a quarter of this time. */
   readonly drainMs: number;
 }
 

@@ -30,7 +30,7 @@ export interface AuthenticationOptions {
  */
 export async function renderAuthenticationConfig(options: AuthenticationOptions): Promise<string> {
   const { issuer, targetIssuer, server, discoveryUrl, ca: caFile, kubernetesVersion: minor = V1_MINOR } = options;
-  if (targetIssuer === issuer) throw new StartError(sameIssuer(issuer));
+  if (targetIssuer === issuer) throw new StartError(describeSameIssuer(issuer));
   const { namespace = DefaultNamespace, serviceAccount = FederatedServiceAccount } = options;
   const subject = `system:serviceaccount:${namespace}:${serviceAccount}`;
   const audiences = server.map((address) => `${OwnAudiencePrefix}${address}`);
@@ -77,10 +77,10 @@ async function renderConfiguration(trust: Trust, version: string): Promise<strin
     '        claim: sub',
     `        prefix: ${JSON.stringify(PREFIX)}`,
   ];
-  return `${renderInstructions(trust, FILE)}${lines.join('\n')}\n`;
+  return `${renderInstructions(trust, FILE_INSTRUCTION)}${lines.join('\n')}\n`;
 }
 
-const FILE = 'Write this file to the control plane nodes, and start kube-apiserver with --authentication-config=FILE.';
+const FILE_INSTRUCTION = 'Write this file to the control plane nodes, and start kube-apiserver with --authentication-config=FILE.';
 
 /** Returns the flags for kube-apiserver before 1.30. Throws a StartError for options that the flags do not support. */
 function renderFlags(trust: Trust): string {
@@ -108,7 +108,7 @@ ${local}# The target cluster reads the hub's discovery document and keys without
 `;
 }
 
-function sameIssuer(issuer: string): string {
+function describeSameIssuer(issuer: string): string {
   return `the hub and the target cluster have the same issuer, ${issuer}, so the target cluster cannot trust tokens issued by the hub. Set --service-account-issuer of the hub's API server to the hub's own URL`;
 }
 

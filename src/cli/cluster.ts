@@ -4,40 +4,40 @@ import { type Argument, type Command, Option } from 'commander';
 import { DefaultNamespace, FederatedServiceAccount, Label } from '../api/names.ts';
 import { StartError } from '../config/start-error.ts';
 import { anyText, objectName, type Parser, ValueError } from '../config/values.ts';
-import { labelValueProblems, qualifiedNameProblems } from '../kubernetes/names.ts';
+import { validateLabelValue, validateQualifiedName } from '../kubernetes/names.ts';
 import type { Peer } from './cluster/peer.ts';
 import type { TargetRegistration } from './cluster/registration.ts';
 import type { CommandHost } from './command.ts';
-import { addExamples, defineCommand, parsedArgument, parsedOption, repeatableOption, singleOption } from './command-line.ts';
+import { addExamples, defineArgument, defineCommand, defineOption, defineRepeatableOption, defineSingleOption } from './command-line.ts';
 import type { Connections } from './connection.ts';
 import {
-  contextOption,
+  defineContextOption,
+  defineHubContextOption,
+  defineKubeconfigOption,
+  defineOutputOption,
+  defineOwnNamespaceOption,
+  defineSetOption,
+  defineTargetContextOption,
+  defineTargetNamespacesOption,
+  defineTimeoutOption,
   federatedServiceAccount,
-  hubContextOption,
-  issuableNamespacesOption,
-  kubeconfigOption,
-  outputOption,
-  ownNamespaceOption,
   type SharedOptions,
-  setOption,
-  targetContextOption,
-  timeoutOption,
 } from './options.ts';
 
 /** Returns `purser cluster` with its commands. */
-export function clusterCommand(host: CommandHost): Command {
+export function defineClusterCommand(host: CommandHost): Command {
   return defineCommand(host, 'cluster', 'manage registered clusters')
     .description('Manage registered clusters. The commands connect to the hub and to target clusters with contexts in your kubeconfig.')
-    .addCommand(addCommand(host))
-    .addCommand(listCommand(host))
-    .addCommand(showCommand(host))
-    .addCommand(renewCommand(host))
-    .addCommand(revokeCommand(host))
-    .addCommand(removeCommand(host));
+    .addCommand(defineAddCommand(host))
+    .addCommand(defineListCommand(host))
+    .addCommand(defineShowCommand(host))
+    .addCommand(defineRenewCommand(host))
+    .addCommand(defineRevokeCommand(host))
+    .addCommand(defineRemoveCommand(host));
 }
 
-function nameArgument(name: '<NAME>' | '[NAME]'): Argument {
-  return parsedArgument(name, 'name of the Cluster', objectName);
+function defineNameArgument(name: '<NAME>' | '[NAME]'): Argument {
+  return defineArgument(name, 'name of the Cluster', objectName);
 }
 
 interface AddOptions extends SharedOptions {
@@ -53,26 +53,28 @@ interface AddOptions extends SharedOptions {
   readonly output?: 'json' | 'yaml';
 }
 
-function addCommand(host: CommandHost): Command {
+function defineAddCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'add', 'register a target cluster')
     .description(
       "Register a target cluster: create Purser's service account and permissions on it, create a credential Secret and a Cluster on the hub, and wait until the Cluster is Ready.",
     )
-    .addArgument(nameArgument('<NAME>'))
-    .addOption(targetContextOption(TARGET_CONTEXT).makeOptionMandatory())
-    .addOption(hubContextOption())
-    .addOption(kubeconfigOption())
-    .addOption(ownNamespaceOption())
-    .addOption(issuableNamespacesOption())
-    .addOption(singleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context in --context'))
+    .addArgument(defineNameArgument('<NAME>'))
+    .addOption(defineTargetContextOption(TARGET_CONTEXT).makeOptionMandatory())
+    .addOption(defineHubContextOption())
+    .addOption(defineKubeconfigOption())
+    .addOption(defineOwnNamespaceOption())
+    .addOption(defineTargetNamespacesOption())
+    .addOption(defineSingleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context in --context'))
     .option('--allow-loopback', 'accept a loopback address; Purser must run on this machine with --allow-loopback')
-    .addOption(repeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
-    .addOption(setOption())
+    .addOption(defineRepeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
+    .addOption(defineSetOption())
     .option('--federated', 'store no token: the target cluster must trust tokens issued by the hub')
-    .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedServiceAccount).default(undefined, FederatedServiceAccount))
+    .addOption(
+      defineSingleOption('--service-account <NAME>', FEDERATED, federatedServiceAccount).default(undefined, FederatedServiceAccount),
+    )
     .option('--dry-run', 'send no requests, and print the objects for both clusters, with TOKEN in place of the token')
-    .addOption(outputOption(['yaml', 'json'], 'with --dry-run, output format'))
-    .addOption(timeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
+    .addOption(defineOutputOption(['yaml', 'json'], 'with --dry-run, output format'))
+    .addOption(defineTimeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
   addExamples(command, {
     'Register the cluster of the context prod-eu': 'purser cluster add prod-eu --context prod-eu --hub-context hub',
     'Limit Purser to two namespaces, and label the Cluster':
@@ -84,7 +86,7 @@ function addCommand(host: CommandHost): Command {
     checkCombination(options);
     await using connections = await connect(host, options);
     const { addCluster, printObjects } = await import('./cluster/add.ts');
-    const registration = await registrationFor(connections, name, options);
+    const registration = await resolveRegistration(connections, name, options);
     const serviceAccount = options.federated === true ? (options.serviceAccount ?? FederatedServiceAccount) : undefined;
     if (options.dryRun === true) return await printObjects({ registration, serviceAccount }, options.output ?? 'yaml', host);
     const hub = await openHub(connections, options.hubContext);
@@ -100,11 +102,11 @@ function checkCombination({ serviceAccount, federated, output, dryRun }: AddOpti
   if (output !== undefined && dryRun !== true) throw new StartError('--output needs --dry-run. Set --dry-run, or omit --output');
 }
 
-async function registrationFor(connections: Connections, name: string, options: AddOptions): Promise<TargetRegistration> {
+async function resolveRegistration(connections: Connections, name: string, options: AddOptions): Promise<TargetRegistration> {
   const { toRegistration } = await import('./cluster/context.ts');
   const { namespace = DefaultNamespace, label: given = [], set } = options;
   const labels = Object.fromEntries([...given, ...(set === undefined ? [] : [[Label.clusterSet, set] as const])]);
-  const context = { name: options.context, ...(await connections.serverOf(options.context)) };
+  const context = { name: options.context, ...(await connections.readServer(options.context)) };
   return await toRegistration({ ...options, name, namespace, labels, context });
 }
 
@@ -113,13 +115,13 @@ const TARGET_CONTEXT =
 const ADDRESS = 'address at which Purser reaches the target cluster';
 const FEDERATED = "with --federated, service account in Purser's namespace on the hub; the target cluster must accept its tokens";
 
-function listCommand(host: CommandHost): Command {
+function defineListCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'list', 'list registered clusters with their health')
     .description("List registered clusters with their health, latency, and the expiry of Purser's credential.")
-    .addOption(parsedOption('-l, --selector <SELECTOR>', 'label selector, such as env=prod', anyText))
-    .addOption(outputOption())
-    .addOption(contextOption())
-    .addOption(kubeconfigOption());
+    .addOption(defineOption('-l, --selector <SELECTOR>', 'label selector, such as env=prod', anyText))
+    .addOption(defineOutputOption())
+    .addOption(defineContextOption())
+    .addOption(defineKubeconfigOption());
   addExamples(command, {
     'List all clusters with their addresses and credential Secrets': 'purser cluster list -o wide',
     'List the production clusters': 'purser cluster list -l env=prod',
@@ -133,13 +135,13 @@ function listCommand(host: CommandHost): Command {
   });
 }
 
-function showCommand(host: CommandHost): Command {
+function defineShowCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'show', 'show the conditions, addresses, credential and events of a cluster')
     .description('Show the conditions with their messages, the addresses, the credential and the latest events of a cluster.')
-    .addArgument(nameArgument('<NAME>'))
-    .addOption(outputOption(['wide', 'json', 'yaml', 'name']))
-    .addOption(contextOption())
-    .addOption(kubeconfigOption());
+    .addArgument(defineNameArgument('<NAME>'))
+    .addOption(defineOutputOption(['wide', 'json', 'yaml', 'name']))
+    .addOption(defineContextOption())
+    .addOption(defineKubeconfigOption());
   addExamples(command, {
     'Show why a cluster is not Ready': 'purser cluster show prod-eu --context hub',
     'Print the Cluster object': 'purser cluster show prod-eu -o yaml',
@@ -151,18 +153,18 @@ function showCommand(host: CommandHost): Command {
   });
 }
 
-function renewCommand(host: CommandHost): Command {
+function defineRenewCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'renew', "renew Purser's credential for a cluster")
     .description("Renew Purser's credential for a cluster, or for all clusters, and wait for the result.")
-    .addArgument(nameArgument('[NAME]'))
+    .addArgument(defineNameArgument('[NAME]'))
     .option(
       '--all',
       "renew the credentials of all Clusters with renewal Auto; if a context has a Cluster's address, issue a new token with that context",
     )
-    .addOption(targetContextOption(SUPPLY))
-    .addOption(hubContextOption())
-    .addOption(kubeconfigOption())
-    .addOption(timeoutOption('2m', RECORDED));
+    .addOption(defineTargetContextOption(SUPPLY_CONTEXT))
+    .addOption(defineHubContextOption())
+    .addOption(defineKubeconfigOption())
+    .addOption(defineTimeoutOption('2m', RECORD_TIMEOUT));
   addExamples(command, {
     'Renew a credential that is still valid': 'purser cluster renew prod-eu --hub-context hub',
     'Replace a credential that has expired': 'purser cluster renew prod-eu --hub-context hub --context prod-eu',
@@ -180,23 +182,23 @@ function renewCommand(host: CommandHost): Command {
     if (name !== undefined)
       return await renewCredential({ name, hub, target: await openOptionalTarget(connections, context), timeoutMs }, host);
     const findTarget = async (addresses: readonly string[]) =>
-      await openOptionalTarget(connections, await connections.contextAt(addresses));
+      await openOptionalTarget(connections, await connections.findContext(addresses));
     await renewAll({ hub, timeoutMs, findTarget }, host);
   });
 }
 
-const RECORDED = 'maximum time to wait until Purser has recorded the result (0 checks once)';
-const SUPPLY =
+const RECORD_TIMEOUT = 'maximum time to wait until Purser has recorded the result (0 checks once)';
+const SUPPLY_CONTEXT =
   "context of the target cluster; if set, the command issues a new token for Purser's service account there and writes it into the credential Secret";
 
-function revokeCommand(host: CommandHost): Command {
+function defineRevokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
     .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for it.")
-    .addArgument(nameArgument('<NAME>'))
-    .addOption(targetContextOption(RECREATE))
-    .addOption(hubContextOption())
-    .addOption(kubeconfigOption())
-    .addOption(timeoutOption('2m', RECORDED));
+    .addArgument(defineNameArgument('<NAME>'))
+    .addOption(defineTargetContextOption(RECREATE_CONTEXT))
+    .addOption(defineHubContextOption())
+    .addOption(defineKubeconfigOption())
+    .addOption(defineTimeoutOption('2m', RECORD_TIMEOUT));
   addExamples(command, {
     'Revoke the tokens that Purser obtained': 'purser cluster revoke target-1 --hub-context hub',
     "Re-create Purser's service account after a token was stolen": 'purser cluster revoke target-1 --hub-context hub --context target-1',
@@ -210,7 +212,7 @@ function revokeCommand(host: CommandHost): Command {
   });
 }
 
-const RECREATE =
+const RECREATE_CONTEXT =
   "context of the target cluster; if set, the command also re-creates Purser's service account there, which revokes all tokens of the service account";
 
 interface RemoveOptions extends SharedOptions {
@@ -218,15 +220,15 @@ interface RemoveOptions extends SharedOptions {
   readonly yes?: true;
 }
 
-function removeCommand(host: CommandHost): Command {
+function defineRemoveCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'remove', 'remove a registered cluster')
     .description("List the ManagedTokens that use a Cluster, then remove the Cluster and Purser's credential for it from the hub.")
-    .addArgument(nameArgument('<NAME>'))
+    .addArgument(defineNameArgument('<NAME>'))
     .option('--purge-target', "also delete Purser's permissions, service account and anchors on the target cluster; needs --context")
-    .addOption(targetContextOption('with --purge-target, context of the target cluster'))
-    .addOption(hubContextOption())
-    .addOption(kubeconfigOption())
-    .addOption(ownNamespaceOption())
+    .addOption(defineTargetContextOption('with --purge-target, context of the target cluster'))
+    .addOption(defineHubContextOption())
+    .addOption(defineKubeconfigOption())
+    .addOption(defineOwnNamespaceOption())
     .addOption(new Option('-y, --yes', 'remove without confirmation'));
   addExamples(command, {
     'Remove a cluster from the hub': 'purser cluster remove prod-eu --hub-context hub',
@@ -266,6 +268,6 @@ async function openOptionalTarget(connections: Connections, context: string | un
 /** Parses a label, `key=value`. */
 const label: Parser<readonly [string, string]> = (text) => {
   const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-  if (qualifiedNameProblems(key).length > 0 || labelValueProblems(value).length > 0) throw new ValueError('a label such as env=prod');
+  if (validateQualifiedName(key).length > 0 || validateLabelValue(value).length > 0) throw new ValueError('a label such as env=prod');
   return [key, value];
 };

@@ -27,14 +27,14 @@ export function defineCommand(host: CommandHost, name: string, summary: string):
 }
 
 /** Returns an option whose value is parsed; the last occurrence applies. `flags` has the form `-n, --namespace <NS>`. */
-export function parsedOption<T>(flags: string, description: string, parser: Parser<T>): Option {
+export function defineOption<T>(flags: string, description: string, parser: Parser<T>): Option {
   const option = new Option(flags, description);
   if (parser.words !== undefined) option.argChoices = [...parser.words];
   return option.argParser((text: string) => parseValue(option, parser, text));
 }
 
 /** Returns an option that can be set only once, because a second value would silently replace the first. */
-export function singleOption<T>(flags: string, description: string, parser: Parser<T>): Option {
+export function defineSingleOption<T>(flags: string, description: string, parser: Parser<T>): Option {
   const option = new Option(flags, description);
   return option.argParser((text: string, earlier: T | undefined) => {
     if (earlier !== undefined) throw new StartError(`${option.long} is set twice. Set the option once`);
@@ -43,13 +43,13 @@ export function singleOption<T>(flags: string, description: string, parser: Pars
 }
 
 /** Returns an option that can be repeated; its value is the list of all values. */
-export function repeatableOption<T>(flags: string, description: string, parser: Parser<T>): Option {
+export function defineRepeatableOption<T>(flags: string, description: string, parser: Parser<T>): Option {
   const option = new Option(flags, `${description}; can be repeated`);
   return option.argParser((text: string, earlier: readonly T[] | undefined) => [...(earlier ?? []), parseValue(option, parser, text)]);
 }
 
 /** Returns an argument whose value is parsed. `name` has the form `<NAME>`. */
-export function parsedArgument<T>(name: string, description: string, parser: Parser<T>): Argument {
+export function defineArgument<T>(name: string, description: string, parser: Parser<T>): Argument {
   const argument = new Argument(name, description);
   return argument.argParser((text: string) => parseValue({ long: argument.name() }, parser, text));
 }
@@ -84,7 +84,7 @@ class CommandLine extends Command {
 
   /** Throws a one-line StartError. Commander calls this method for all incorrect usage. */
   override error(message: string, options?: ErrorOptions): never {
-    const text = this.#causeOf(message, options?.code)
+    const text = this.#findCause(message, options?.code)
       .replace(/^error: /, '')
       .replace(/\n\(Did you mean (.*)\?\)/, '; did you mean $1?')
       .replace(/<(.+)>/, '$1')
@@ -93,7 +93,7 @@ class CommandLine extends Command {
   }
 
   /** Returns the mistake to correct, which may differ from the one that commander names. */
-  #causeOf(message: string, code: string | undefined): string {
+  #findCause(message: string, code: string | undefined): string {
     // If a mandatory option is missing, the cause is usually a misspelled option.
     const misspelled = code === MISSING_OPTION ? this.args.find((arg) => /^--?\w/.test(arg)) : undefined;
     if (misspelled !== undefined) return describeUnknownWord('option', misspelled, this.createHelp().visibleOptions(this).map(longName));
@@ -106,7 +106,7 @@ class CommandLine extends Command {
   override parseOptions(argv: string[]): ReturnType<Command['parseOptions']> {
     const end = argv.indexOf('--');
     const args = end === -1 ? argv : argv.slice(0, end);
-    const problem = args.map((arg, index) => valueProblem(this.options, arg, argv[index + 1])).find((each) => each !== undefined);
+    const problem = args.map((arg, index) => findValueProblem(this.options, arg, argv[index + 1])).find((each) => each !== undefined);
     if (problem !== undefined) return this.error(problem);
     const parsed = super.parseOptions(argv);
     // A command group passes unknown options on to its commands. A command removes the value of an unknown option from the error: the value
@@ -134,7 +134,7 @@ export function describeUnknownWord(type: 'command' | 'option', word: string, kn
 }
 
 /** Returns a message for an option with a missing or unexpected value; undefined for any other argument. `next` is the next argument. */
-function valueProblem(options: readonly Option[], arg: string, next: string | undefined): string | undefined {
+function findValueProblem(options: readonly Option[], arg: string, next: string | undefined): string | undefined {
   const [flag = '', inline] = arg.startsWith('--') ? arg.split(/=(.*)/s) : [arg];
   const option = options.find(({ long, short }) => long === flag || short === flag);
   if (option === undefined) return undefined;
@@ -143,7 +143,7 @@ function valueProblem(options: readonly Option[], arg: string, next: string | un
   return isMissing ? `${flag} needs a value: ${flag} ${/<(.+)>/.exec(option.flags)?.[1] ?? ''}` : undefined;
 }
 
-/** Help in kubectl's layout: placeholders in capital letters without brackets, arguments before options. */
+/** Help in kubectl's layout: placeholders in capital letters without angle brackets, arguments before options. */
 class CommandHelp extends Help {
   override commandUsage(command: Command): string {
     const args = command.registeredArguments.map((argument) => this.argumentTerm(argument));

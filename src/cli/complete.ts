@@ -21,7 +21,7 @@ export async function complete(root: Command, words: readonly string[], host: Co
     () => [],
     () => [],
   );
-  const candidates = await Promise.race([candidatesOf(kind, line, host).catch(() => []), late]);
+  const candidates = await Promise.race([findCandidates(kind, line, host).catch(() => []), late]);
   deadline.abort();
   const lines = candidates
     .filter(([value]) => value.startsWith(typed) && !/\s/.test(value))
@@ -135,7 +135,7 @@ function findCommand(root: Command, names: readonly string[]): Command | undefin
   return names.reduce<Command | undefined>((command, name) => command?.commands.find((each) => each.name() === name), root);
 }
 
-async function candidatesOf(kind: Kind, line: Line, host: CommandHost): Promise<readonly Candidate[]> {
+async function findCandidates(kind: Kind, line: Line, host: CommandHost): Promise<readonly Candidate[]> {
   if (kind.type === 'fixed') return kind.candidates;
   const lookUp = kind.type === 'names' && Object.hasOwn(LOOKUPS, kind.placeholder) ? LOOKUPS[kind.placeholder] : undefined;
   if (lookUp === undefined) return [];
@@ -154,16 +154,16 @@ class Lookup {
     this.#line = line;
   }
 
-  async contexts(): Promise<readonly Candidate[]> {
-    const { contexts } = await this.#connections.contexts();
+  async listContexts(): Promise<readonly Candidate[]> {
+    const { contexts } = await this.#connections.readContexts();
     return contexts.map(({ name, cluster }) => [name, cluster]);
   }
 
   /** Returns the names of objects of a kind on the hub, at most MAX_NAMES; for a namespaced kind, only those in the selected namespace. */
-  async names(resource: Resource<ApiObject>): Promise<readonly string[]> {
+  async listNames(resource: Resource<ApiObject>): Promise<readonly string[]> {
     const { command, values } = this.#line;
     const context = values.get(findOption(command, '--hub-context') === undefined ? '--context' : '--hub-context');
-    const namespace = resource.namespaced ? (values.get('--namespace') ?? (await this.#connections.namespaceOf(context))) : undefined;
+    const namespace = resource.namespaced ? (values.get('--namespace') ?? (await this.#connections.readNamespace(context))) : undefined;
     const hub = await this.#connections.open(context);
     const { items } = await hub.list(resource, { namespace, limit: MAX_NAMES, timeoutMs: DEADLINE_MS });
     return items.map(({ metadata }) => metadata.name);
@@ -171,14 +171,14 @@ class Lookup {
 }
 
 async function findClusters(lookup: Lookup): Promise<readonly Candidate[]> {
-  return (await lookup.names(Clusters)).map((name) => [name, '']);
+  return (await lookup.listNames(Clusters)).map((name) => [name, '']);
 }
 
-/** Lookups by the placeholder of an option or argument; NAME depends on its command group. */
+/** Lookups by the placeholder of an option or argument; for NAME, the command group precedes the placeholder. */
 const LOOKUPS: Readonly<Record<string, (lookup: Lookup) => Promise<readonly Candidate[]>>> = {
-  CONTEXT: (lookup) => lookup.contexts(),
+  CONTEXT: (lookup) => lookup.listContexts(),
   CLUSTER: findClusters,
   'cluster NAME': findClusters,
-  NS: async (lookup) => (await lookup.names(Namespaces)).map((name) => [name, '']),
-  'mt/NAME': async (lookup) => (await lookup.names(ManagedTokens)).map((name) => [`mt/${name}`, '']),
+  NS: async (lookup) => (await lookup.listNames(Namespaces)).map((name) => [name, '']),
+  'mt/NAME': async (lookup) => (await lookup.listNames(ManagedTokens)).map((name) => [`mt/${name}`, '']),
 };

@@ -5,7 +5,7 @@ import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand } from './command-line.ts';
 
 /** Returns `purser completion`. */
-export function completionCommand(host: CommandHost): Command {
+export function defineCompletionCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'completion', 'print a shell completion script')
     .description('Print a shell completion script for commands, options, contexts and object names.')
     .addArgument(new Argument('<SHELL>', 'bash, zsh or fish').choices(Object.keys(SCRIPTS)));

@@ -6,7 +6,7 @@ import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
 import { type ContextServer, type Contexts, credentialFilesOf, loadKubeConfig, readContexts, readServer } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
-import { serverUrl } from '../targets/policy/registration.ts';
+import { normalizeServer } from '../targets/policy/registration.ts';
 import type { CommandHost } from './command.ts';
 
 /**
@@ -23,7 +23,7 @@ export class Connections implements AsyncDisposable {
    */
   constructor(host: CommandHost, kubeconfig: string | undefined) {
     this.#host = host;
-    this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || defaultFile());
+    this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || resolveDefaultFile());
   }
 
   /**
@@ -39,7 +39,7 @@ export class Connections implements AsyncDisposable {
   }
 
   /** Returns the API server of a context. Sends no request. Throws a StartError if the kubeconfig is unusable. */
-  async serverOf(context: string | undefined): Promise<ContextServer> {
+  async readServer(context: string | undefined): Promise<ContextServer> {
     return await this.#use(async (paths) => await readServer(await loadKubeConfig(paths, context)));
   }
 
@@ -47,24 +47,24 @@ export class Connections implements AsyncDisposable {
    * Returns the first context whose API server has one of the addresses; undefined if there is none. Sends no request. Throws a StartError
    * if the kubeconfig is unusable.
    */
-  async contextAt(addresses: readonly string[]): Promise<string | undefined> {
-    const wanted = new Set(addresses.map(serverUrl));
-    for (const { name } of (await this.contexts()).contexts) {
+  async findContext(addresses: readonly string[]): Promise<string | undefined> {
+    const wanted = new Set(addresses.map(normalizeServer));
+    for (const { name } of (await this.readContexts()).contexts) {
       // An unusable context must not end the search.
-      const server = await this.serverOf(name).catch(() => undefined);
-      if (server !== undefined && wanted.has(serverUrl(server.server))) return name;
+      const server = await this.readServer(name).catch(() => undefined);
+      if (server !== undefined && wanted.has(normalizeServer(server.server))) return name;
     }
     return undefined;
   }
 
   /** Returns the contexts of the kubeconfig. Throws a StartError if the kubeconfig is unusable. */
-  async contexts(): Promise<Contexts> {
+  async readContexts(): Promise<Contexts> {
     return await this.#use(readContexts);
   }
 
   /** Returns the namespace of `context`; undefined means the current context. Throws a StartError if the kubeconfig is unusable. */
-  async namespaceOf(context: string | undefined): Promise<string> {
-    const { current, contexts } = await this.contexts();
+  async readNamespace(context: string | undefined): Promise<string> {
+    const { current, contexts } = await this.readContexts();
     return contexts.find(({ name }) => name === (context ?? current))?.namespace || 'default';
   }
 
@@ -76,8 +76,11 @@ export class Connections implements AsyncDisposable {
       .map((path) => resolve(path));
   }
 
-  /** Returns all files that the credential of a context depends on. Throws a StartError if the kubeconfig is unusable. */
-  async credentialFiles(context: string | undefined): Promise<readonly string[]> {
+  /**
+   * Returns the kubeconfig files, and the files that the credential of a context refers to. Throws a StartError if the kubeconfig is
+   * unusable.
+   */
+  async findCredentialFiles(context: string | undefined): Promise<readonly string[]> {
     const source = await this.#use((paths) => loadKubeConfig(paths, context));
     return [...this.files, ...credentialFilesOf(source)];
   }
@@ -91,14 +94,14 @@ export class Connections implements AsyncDisposable {
       return await action(this.#paths);
     } catch (cause) {
       const { message } = cause as Error;
-      // A suggestion of a similar name is a remedy.
+      // A message that ends with a suggestion, such as `did you mean "prod"?`, needs no other remedy.
       const remedy = message.endsWith('?') ? '' : '. Correct the kubeconfig, or set --kubeconfig';
       throw new StartError(`cannot use the kubeconfig ${this.#paths}: ${message}${remedy}`, { cause });
     }
   }
 }
 
-function defaultFile(): string {
+function resolveDefaultFile(): string {
   const home = homedir();
   if (!isAbsolute(home)) throw new StartError('no kubeconfig: HOME is not an absolute path. Set HOME, KUBECONFIG or --kubeconfig');
   return join(home, '.kube', 'config');

@@ -34,7 +34,7 @@ export function handleInterrupts(host: Host, clock: Clock): InterruptHandler {
   host.on('uncaughtException', (error) => {
     if (isReleased) return;
     if (isBrokenPipe(error)) return host.exit(BROKEN_PIPE);
-    host.stderr.write(`purser: ${removeInvisible(redactTokens(uncaughtText(error)))}\n`);
+    host.stderr.write(`purser: ${removeInvisible(redactTokens(formatUncaught(error)))}\n`);
     host.exit(1);
   });
   return {
@@ -46,7 +46,7 @@ export function handleInterrupts(host: Host, clock: Clock): InterruptHandler {
 }
 
 /** Returns the stack of an error, or only the message if a system call failed, such as a write to a full disk. */
-function uncaughtText(error: unknown): string {
+function formatUncaught(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'syscall' in error ? error.message : (error.stack ?? error.message);
 }

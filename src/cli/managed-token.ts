@@ -2,10 +2,10 @@
 
 import type { Command } from 'commander';
 import { StartError } from '../config/start-error.ts';
-import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
+import { validateDns1123Subdomain } from '../kubernetes/names.ts';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand } from './command-line.ts';
-import { contextOption, kubeconfigOption, namespaceOption, type SharedOptions, timeoutOption } from './options.ts';
+import { defineContextOption, defineKubeconfigOption, defineNamespaceOption, defineTimeoutOption, type SharedOptions } from './options.ts';
 import type { TokenAction } from './token-actions.ts';
 
 /**
@@ -15,24 +15,24 @@ import type { TokenAction } from './token-actions.ts';
 export function parseManagedTokenName(text: string): string {
   const [resource = '', name = '', ...rest] = text.includes('/') ? text.split('/') : ['mt', text];
   const [kind = ''] = resource.split('.');
-  if (!['mt', 'managedtoken', 'managedtokens'].includes(kind.toLowerCase()) || dns1123SubdomainProblems(name).length > 0 || rest.length > 0)
+  if (!['mt', 'managedtoken', 'managedtokens'].includes(kind.toLowerCase()) || validateDns1123Subdomain(name).length > 0 || rest.length > 0)
     throw new StartError(`${JSON.stringify(text)} is not the name of a ManagedToken. Write mt/NAME, and select its namespace with -n`);
   return name;
 }
 
 /** Returns the commands that change a ManagedToken and wait for the result. */
-export function managedTokenCommands(host: CommandHost): readonly Command[] {
-  return (Object.keys(DESCRIPTIONS) as TokenAction[]).map((action) => changeCommand(host, action));
+export function defineManagedTokenCommands(host: CommandHost): readonly Command[] {
+  return (Object.keys(DESCRIPTIONS) as TokenAction[]).map((action) => defineChangeCommand(host, action));
 }
 
 const DESCRIPTIONS: Readonly<Record<TokenAction, readonly [summary: string, description: string]>> = {
   rotate: [
     'replace a token now',
-    'Replace the token of a ManagedToken now, and wait for the new one. The old token stays valid until it expires.',
+    'Replace the token of a ManagedToken now, and wait for the new token. The old token stays valid until it expires.',
   ],
   revoke: [
     'revoke a token now',
-    'Revoke the token of a ManagedToken with spec.revocation BoundSecret, and wait for the new one. The target cluster rejects the old token within seconds.',
+    'Revoke the token of a ManagedToken, and wait for the new token unless rotation is suspended. The ManagedToken must have spec.revocation BoundSecret. The target cluster rejects the old token within seconds.',
   ],
   suspend: [
     'suspend rotation of a token',
@@ -41,15 +41,15 @@ const DESCRIPTIONS: Readonly<Record<TokenAction, readonly [summary: string, desc
   resume: ['resume rotation of a token', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
 };
 
-function changeCommand(host: CommandHost, action: TokenAction): Command {
+function defineChangeCommand(host: CommandHost, action: TokenAction): Command {
   const [summary, description] = DESCRIPTIONS[action];
   const command = defineCommand(host, action, summary)
     .description(description)
     .argument('<mt/NAME>', 'ManagedToken')
-    .addOption(namespaceOption())
-    .addOption(timeoutOption('1m', 'maximum time to wait until Purser has applied the change (0 does not wait)'))
-    .addOption(contextOption())
-    .addOption(kubeconfigOption());
+    .addOption(defineNamespaceOption())
+    .addOption(defineTimeoutOption('1m', 'maximum time to wait until Purser has applied the change (0 does not wait)'))
+    .addOption(defineContextOption())
+    .addOption(defineKubeconfigOption());
   addExamples(command, {
     [`${description.slice(0, description.indexOf('.')).split(',')[0]}`]: `purser ${action} mt/ci-deployer -n team-a`,
   });
@@ -60,7 +60,7 @@ function changeCommand(host: CommandHost, action: TokenAction): Command {
     const { requestChange } = await import('./token-actions.ts');
     await using connections = new Connections(host, options.kubeconfig);
     const peer = { role: 'hub', context: options.context, client: await connections.open(options.context) } as const;
-    const namespace = options.namespace ?? (await connections.namespaceOf(options.context));
+    const namespace = options.namespace ?? (await connections.readNamespace(options.context));
     const timeoutMs = options.timeout ?? 0;
     await callPeer(peer, (hub) => requestChange({ hub, namespace, name, action, timeoutMs }, host));
   });

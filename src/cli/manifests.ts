@@ -18,7 +18,7 @@ export async function renderTargetAccess({ namespaces: names, user }: TargetAcce
   // With federation, Purser has no credential to renew, and no service account on the target.
   const granted = user === undefined ? limited : limited.flatMap((document) => grantToUser(document, user));
   const renewal = names === undefined || user !== undefined ? [] : [await readManifest(RENEWAL)];
-  return targetRecipe(names, user) + [...granted, ...renewal].join(SEPARATOR);
+  return renderTargetRecipe(names, user) + [...granted, ...renewal].join(SEPARATOR);
 }
 
 /** Returns a Cluster manifest for the user to edit, with the cluster set label if `set` is given. */
@@ -26,7 +26,7 @@ export async function renderRegistration(set?: string): Promise<string> {
   const cluster = await readManifest('deploy/samples/cluster.yaml');
   // Quoted: YAML would read some names as numbers.
   const labeled = set === undefined ? cluster : cluster.replace('  labels:\n', (labels) => `${labels}    ${Label.clusterSet}: '${set}'\n`);
-  return `${registrationRecipe(set)}${labeled}`;
+  return `${renderRegistrationRecipe(set)}${labeled}`;
 }
 
 export interface HubAccessOptions {
@@ -62,7 +62,7 @@ async function readManifest(path: string): Promise<string> {
   return await readFile(resolveRepositoryPath(path), 'utf8');
 }
 
-function registrationRecipe(set: string | undefined): string {
+function renderRegistrationRecipe(set: string | undefined): string {
   return `# Set name, addresses and caBundle to the values in the credential Secret (see purser print target-rbac), then apply to the hub:
 #   purser print registration${set === undefined ? '' : ` --set ${set}`} > target-1.yaml
 #   kubectl --context HUB apply -f target-1.yaml
@@ -78,7 +78,7 @@ const RENEWAL = 'deploy/target/namespaces/renewal.yaml';
 /** Name of Purser's service account, role and role binding on a target cluster. */
 const SERVICE_ACCOUNT = 'purser';
 
-function targetRecipe(names: readonly string[] | undefined, user: string | undefined): string {
+function renderTargetRecipe(names: readonly string[] | undefined, user: string | undefined): string {
   const options = [
     ...(names === undefined ? [] : [`--namespaces ${names.join(',')}`]),
     ...(user === undefined ? [] : [`--user '${user}'`]),
@@ -86,10 +86,10 @@ function targetRecipe(names: readonly string[] | undefined, user: string | undef
   const wide =
     names === undefined
       ? ''
-      : `# If Purser had these permissions in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${SERVICE_ACCOUNT}\n`;
+      : `# To withdraw permissions that Purser had in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${SERVICE_ACCOUNT}\n`;
   return `# Apply to the target cluster:
 #   ${['purser print target-rbac', ...options].join(' ')} | kubectl --context TARGET apply -f -
-${user === undefined ? TOKEN_RECIPE : federationRecipe(user)}# If a public CA signed the certificate of the target cluster, use --from-literal=ca.crt=system.
+${user === undefined ? TOKEN_RECIPE : renderFederationRecipe(user)}# If a public CA signed the certificate of the target cluster, use --from-literal=ca.crt=system.
 # For the Cluster that refers to this Secret, run: purser print registration
 ${wide}`;
 }
@@ -102,7 +102,7 @@ const TOKEN_RECIPE = `# On the hub, create a Secret that contains a token for th
 # Secret.
 `;
 
-function federationRecipe(user: string): string {
+function renderFederationRecipe(user: string): string {
   const serviceAccount = user.split(':').at(-1);
   return `# For the configuration of the target's API server, run purser print authentication-config; for the permissions on the hub, run
 # purser print hub-rbac.

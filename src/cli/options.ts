@@ -3,9 +3,9 @@
 import { Option } from 'commander';
 import { DefaultNamespace, Label, OwnServiceAccounts } from '../api/names.ts';
 import { anyText, namespace, namespaces, objectName, oneOf, type Parser, ValueError } from '../config/values.ts';
-import { labelValueProblems } from '../kubernetes/names.ts';
+import { validateLabelValue } from '../kubernetes/names.ts';
 import { parseDuration } from '../std/duration.ts';
-import { parsedOption, singleOption } from './command-line.ts';
+import { defineOption, defineSingleOption } from './command-line.ts';
 
 /** Formats of `-o` for commands that print objects. */
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const;
@@ -24,51 +24,55 @@ export interface SharedOptions {
 }
 
 /** Defines `--kubeconfig`; connection.ts reads the default from KUBECONFIG. */
-export function kubeconfigOption(): Option {
-  return parsedOption('--kubeconfig <FILE>', 'kubeconfig file to use', anyText).default(undefined, 'KUBECONFIG, or ~/.kube/config');
+export function defineKubeconfigOption(): Option {
+  return defineOption('--kubeconfig <FILE>', 'kubeconfig file to use', anyText).default(undefined, 'KUBECONFIG, or ~/.kube/config');
 }
 
 /** Defines `--context` for commands whose `--context` selects the hub. */
-export function contextOption(): Option {
-  return parsedOption('--context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
+export function defineContextOption(): Option {
+  return defineOption('--context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
 /** Defines `--context` for commands that use a target cluster; it has no default. */
-export function targetContextOption(description: string): Option {
-  return parsedOption('--context <CONTEXT>', description, anyText);
+export function defineTargetContextOption(description: string): Option {
+  return defineOption('--context <CONTEXT>', description, anyText);
 }
 
 /** Defines `--hub-context` for commands that use a target cluster and the hub. */
-export function hubContextOption(): Option {
-  return parsedOption('--hub-context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
+export function defineHubContextOption(): Option {
+  return defineOption('--hub-context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
 /** Defines `-n`. */
-export function namespaceOption(): Option {
-  return parsedOption('-n, --namespace <NS>', 'namespace of the ManagedTokens', namespace).default(
+export function defineNamespaceOption(): Option {
+  return defineOption('-n, --namespace <NS>', 'namespace of the ManagedTokens', namespace).default(
     undefined,
     'the namespace of the context',
   );
 }
 
 /** Defines `--namespace` for commands that register clusters. */
-export function ownNamespaceOption(): Option {
-  return singleOption('--namespace <NS>', "Purser's namespace on the hub", namespace).default(undefined, DefaultNamespace);
+export function defineOwnNamespaceOption(): Option {
+  return defineSingleOption('--namespace <NS>', "Purser's namespace on the hub", namespace).default(undefined, DefaultNamespace);
 }
 
 /** Defines `--namespaces`: the namespaces in which Purser has permissions on a target. */
-export function issuableNamespacesOption(): Option {
-  return singleOption('--namespaces <NS,NS>', ISSUABLE, namespaces).default(undefined, 'all');
+export function defineTargetNamespacesOption(): Option {
+  return defineSingleOption('--namespaces <NS,NS>', ISSUABLE_NAMESPACES, namespaces).default(undefined, 'all');
 }
 
 /** Defines `--set`: the cluster set that a Cluster belongs to. */
-export function setOption(): Option {
-  return singleOption('--set <NAME>', `cluster set of the Cluster, for use in RBAC rules; sets the label ${Label.clusterSet}`, labelValue);
+export function defineSetOption(): Option {
+  return defineSingleOption(
+    '--set <NAME>',
+    `cluster set of the Cluster, for use in RBAC rules; sets the label ${Label.clusterSet}`,
+    labelValue,
+  );
 }
 
 /** Parses a label value that is not empty. */
 const labelValue: Parser<string> = (text) => {
-  if (text === '' || labelValueProblems(text).length > 0)
+  if (text === '' || validateLabelValue(text).length > 0)
     throw new ValueError('a name of at most 63 letters, digits, dots, hyphens and underscores that starts and ends with a letter or digit');
   return text;
 };
@@ -81,21 +85,21 @@ export const federatedServiceAccount: Parser<string> = (text) => {
 };
 
 /** Defines `-A`. */
-export function allNamespacesOption(): Option {
+export function defineAllNamespacesOption(): Option {
   return new Option('-A, --all-namespaces', 'check all namespaces');
 }
 
 /** Defines `-o`, which accepts one of `formats`; the value is undefined if the option is not set. */
-export function outputOption(formats: readonly OutputFormat[] = OUTPUT_FORMATS, description = 'output format'): Option {
-  return parsedOption('-o, --output <FORMAT>', `${description}: ${formats.join(', ')}`, oneOf(formats));
+export function defineOutputOption(formats: readonly OutputFormat[] = OUTPUT_FORMATS, description = 'output format'): Option {
+  return defineOption('-o, --output <FORMAT>', `${description}: ${formats.join(', ')}`, oneOf(formats));
 }
 
 /** Defines `--timeout`; the parsed value is in milliseconds. */
-export function timeoutOption(initial: string, description: string): Option {
-  return parsedOption('--timeout <DURATION>', description, timeout).default(parseDuration(initial), initial);
+export function defineTimeoutOption(initial: string, description: string): Option {
+  return defineOption('--timeout <DURATION>', description, timeout).default(parseDuration(initial), initial);
 }
 
-const ISSUABLE = 'namespaces of the service accounts that Purser can issue tokens for';
+const ISSUABLE_NAMESPACES = 'namespaces of the service accounts that Purser can issue tokens for';
 
 const timeout: Parser<number> = (text) => {
   try {

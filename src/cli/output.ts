@@ -20,7 +20,7 @@ export interface Column<T> {
 export interface PrintOptions<T extends ApiObject> {
   readonly resource: Resource<T>;
   readonly columns: readonly Column<T>[];
-  /** Default: `table`. */
+  /** Undefined for `table`. */
   readonly output?: OutputFormat | undefined;
 }
 
@@ -30,7 +30,7 @@ export function printList<T extends ApiObject>(host: CommandHost, objects: reado
   if (output === 'json' || output === 'yaml') {
     const items = objects.map((object) => toPrinted(resource, object));
     host.print(formatDocument({ apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items }, output));
-  } else if (output === 'name') host.print(objects.map((object) => `${nameLine(resource, object)}\n`).join(''));
+  } else if (output === 'name') host.print(objects.map((object) => `${formatName(resource, object)}\n`).join(''));
   else if (objects.length === 0) host.warn('No resources found.\n');
   else host.print(formatTable(columns, objects, output === 'wide'));
 }
@@ -78,7 +78,7 @@ function escapeControls(text: string, toEscape: (character: string) => string): 
   return text.replace(new RegExp(CONTROL, 'gu'), toEscape);
 }
 
-/** Returns the JSON escape of a character; two escapes, a surrogate pair, for a character beyond 16 bits. */
+/** Returns the JSON escape of a character; two escapes, a surrogate pair, for a character above U+FFFF. */
 function toJsonEscape(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
@@ -103,7 +103,7 @@ function toPrinted<T extends ApiObject>(resource: Resource<T>, object: T): objec
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object, metadata };
 }
 
-function nameLine({ kind, group }: Resource<unknown>, { metadata }: ApiObject): string {
+function formatName({ kind, group }: Resource<unknown>, { metadata }: ApiObject): string {
   const type = group === '' ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
   return `${type}/${metadata.name}`;
 }

@@ -3,28 +3,28 @@
 import type { Command } from 'commander';
 import { FederatedServiceAccount } from '../api/names.ts';
 import { anyText, objectName, type Parser, ValueError } from '../config/values.ts';
-import { serverUrl } from '../targets/policy/registration.ts';
+import { normalizeServer } from '../targets/policy/registration.ts';
 import type { AuthenticationOptions } from './authentication-config.ts';
 import type { CommandHost } from './command.ts';
-import { addExamples, defineCommand, repeatableOption, singleOption } from './command-line.ts';
+import { addExamples, defineCommand, defineRepeatableOption, defineSingleOption } from './command-line.ts';
 import type { HubAccessOptions, TargetAccessOptions } from './manifests.ts';
-import { federatedServiceAccount, issuableNamespacesOption, ownNamespaceOption, setOption } from './options.ts';
+import { defineOwnNamespaceOption, defineSetOption, defineTargetNamespacesOption, federatedServiceAccount } from './options.ts';
 
 /** Returns `purser print` with its commands. */
-export function printCommand(host: CommandHost): Command {
+export function definePrintCommand(host: CommandHost): Command {
   return defineCommand(host, 'print', 'print manifests and configuration that register a cluster')
     .description('Print manifests and configuration that register a target cluster, with instructions.')
-    .addCommand(targetAccessCommand(host))
-    .addCommand(registrationCommand(host))
-    .addCommand(hubAccessCommand(host))
-    .addCommand(authenticationCommand(host));
+    .addCommand(defineTargetAccessCommand(host))
+    .addCommand(defineRegistrationCommand(host))
+    .addCommand(defineHubAccessCommand(host))
+    .addCommand(defineAuthenticationCommand(host));
 }
 
-function targetAccessCommand(host: CommandHost): Command {
+function defineTargetAccessCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'target-rbac', "print Purser's service account and permissions, for the target cluster")
     .description("Print Purser's service account and permissions, to apply to the target cluster.")
-    .addOption(issuableNamespacesOption())
-    .addOption(singleOption('--user <USER>', FEDERATED_USER, userName));
+    .addOption(defineTargetNamespacesOption())
+    .addOption(defineSingleOption('--user <USER>', FEDERATED_USER, userName));
   addExamples(command, {
     'Limit the permissions to two namespaces': 'purser print target-rbac --namespaces deploy,argocd | kubectl --context TARGET apply -f -',
   });
@@ -35,23 +35,23 @@ function targetAccessCommand(host: CommandHost): Command {
 }
 
 const FEDERATED_USER =
-  "user to grant the permissions to instead of a service account: Purser's user name on the target cluster, for federation";
+  "Purser's user name on the target cluster, for federation; the user receives the permissions instead of a service account";
 
-function registrationCommand(host: CommandHost): Command {
+function defineRegistrationCommand(host: CommandHost): Command {
   return defineCommand(host, 'registration', 'print a Cluster manifest to apply to the hub')
     .description('Print a Cluster manifest to edit and apply to the hub.')
-    .addOption(setOption())
+    .addOption(defineSetOption())
     .action(async ({ set }: { readonly set?: string }) => {
       const { renderRegistration } = await import('./manifests.ts');
       host.print(await renderRegistration(set));
     });
 }
 
-function hubAccessCommand(host: CommandHost): Command {
+function defineHubAccessCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'hub-rbac', 'print the service account and permissions for federation, for the hub')
     .description("Print the service account for federation, and Purser's permission to request its tokens, to apply to the hub.")
-    .addOption(repeatableOption('--service-account <NAME>', HUB_ACCOUNT, federatedServiceAccount).makeOptionMandatory())
-    .addOption(ownNamespaceOption())
+    .addOption(defineRepeatableOption('--service-account <NAME>', HUB_SERVICE_ACCOUNT, federatedServiceAccount).makeOptionMandatory())
+    .addOption(defineOwnNamespaceOption())
     .option('--apart', 'grant the permissions to the separate service accounts of the controller and the façade');
   addExamples(command, {
     'Let Purser request tokens for a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
@@ -62,25 +62,29 @@ function hubAccessCommand(host: CommandHost): Command {
   });
 }
 
-const HUB_ACCOUNT = "service account in Purser's namespace, for federation";
+const HUB_SERVICE_ACCOUNT = "service account in Purser's namespace, for federation";
 
-function authenticationCommand(host: CommandHost): Command {
+function defineAuthenticationCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'authentication-config', "print the configuration of a target cluster's API server, for federation")
     .description("Print the configuration of the target cluster's API server, so that it accepts tokens issued by the hub (federation).")
-    .addOption(singleOption('--issuer <URL>', "issuer of the hub's service account tokens", httpsUrl).makeOptionMandatory())
-    .addOption(singleOption('--target-issuer <URL>', TARGET_ISSUER, anyText))
-    .addOption(repeatableOption('--server <ADDRESS>', ADDRESS, address).makeOptionMandatory())
+    .addOption(defineSingleOption('--issuer <URL>', "issuer of the hub's service account tokens", httpsUrl).makeOptionMandatory())
+    .addOption(defineSingleOption('--target-issuer <URL>', TARGET_ISSUER, anyText))
+    .addOption(defineRepeatableOption('--server <ADDRESS>', ADDRESS, address).makeOptionMandatory())
     .addOption(
-      singleOption('--service-account <NAME>', 'service account on the hub, for federation', objectName).default(
+      defineSingleOption('--service-account <NAME>', 'service account on the hub, for federation', objectName).default(
         undefined,
         FederatedServiceAccount,
       ),
     )
-    .addOption(ownNamespaceOption())
-    .addOption(singleOption('--ca <FILE>', "PEM file with the CA of the issuer's certificate", anyText).default(undefined, 'public CAs'))
-    .addOption(singleOption('--discovery-url <URL>', "URL of the hub's discovery document, if it differs from the issuer's", httpsUrl))
+    .addOption(defineOwnNamespaceOption())
     .addOption(
-      singleOption('--kubernetes-version <VERSION>', 'version of the target cluster, such as 1.30', minorVersion).default(
+      defineSingleOption('--ca <FILE>', "PEM file with the CA of the issuer's certificate", anyText).default(undefined, 'public CAs'),
+    )
+    .addOption(
+      defineSingleOption('--discovery-url <URL>', "URL of the hub's discovery document, if it differs from the issuer's", httpsUrl),
+    )
+    .addOption(
+      defineSingleOption('--kubernetes-version <VERSION>', 'version of the target cluster, such as 1.30', minorVersion).default(
         undefined,
         '1.34 or later',
       ),
@@ -113,7 +117,7 @@ const httpsUrl: Parser<string> = (text) => {
 
 /** Parses an address and keeps its spelling, which becomes part of the audience. */
 const address: Parser<string> = (text) => {
-  if (serverUrl(text) === undefined) throw new ValueError('an https URL, or a host with a port, as in the server key of the Secret');
+  if (normalizeServer(text) === undefined) throw new ValueError('an https URL, or a host with a port, as in the server key of the Secret');
   return text;
 };
 

@@ -4,25 +4,25 @@ import { type Command, CommanderError } from 'commander';
 import { StartError } from '../config/start-error.ts';
 import { redactTokens } from '../std/sensitive.ts';
 import { formatVersion } from '../telemetry/build.ts';
-import { clusterCommand } from './cluster.ts';
+import { defineClusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
 import { addExamples, defineCommand, describeUnknownWord } from './command-line.ts';
-import { completionCommand } from './completion.ts';
-import { credentialCommand } from './credential/command.ts';
-import { kubeconfigCommand } from './kubeconfig/command.ts';
-import { managedTokenCommands } from './managed-token.ts';
-import { printCommand } from './print.ts';
-import { devCommand, type Programs, runCommand } from './serve.ts';
-import { statusCommand } from './status/command.ts';
-import { tokenCommand } from './token/command.ts';
-import { uiCommand } from './ui/command.ts';
-import { versionCommand } from './version.ts';
+import { defineCompletionCommand } from './completion.ts';
+import { defineCredentialCommand } from './credential/command.ts';
+import { defineKubeconfigCommand } from './kubeconfig/command.ts';
+import { defineManagedTokenCommands } from './managed-token.ts';
+import { definePrintCommand } from './print.ts';
+import { defineDevCommand, defineRunCommand, type Programs } from './serve.ts';
+import { defineStatusCommand } from './status/command.ts';
+import { defineTokenCommand } from './token/command.ts';
+import { defineUiCommand } from './ui/command.ts';
+import { defineVersionCommand } from './version.ts';
 import { toVisibleLine, withVisibleOutput } from './visible-text.ts';
 
 /** Runs a command line and returns the exit code. Prints errors on one line, without tokens or control characters. */
 export async function run(argv: readonly string[], process: CommandHost, programs: Programs): Promise<number> {
   const host = withVisibleOutput(process);
-  const purser = purserCommand(host, programs);
+  const purser = definePurserCommand(host, programs);
   const [first, ...words] = argv;
   if (first === undefined) {
     purser.outputHelp();
@@ -51,28 +51,28 @@ export async function run(argv: readonly string[], process: CommandHost, program
 export const COMPLETE = '__complete';
 
 /** Returns the root command with all commands. */
-export function purserCommand(host: CommandHost, programs: Programs): Command {
+export function definePurserCommand(host: CommandHost, programs: Programs): Command {
   const purser = defineCommand(host, 'purser', '')
     .description('Purser keeps short-lived service account tokens fresh across many Kubernetes clusters.')
     .version(formatVersion().trimEnd(), '--version', 'print the version of Purser')
     .commandsGroup('Programs:')
-    .addCommand(runCommand(host, programs))
-    .addCommand(devCommand(host, programs))
+    .addCommand(defineRunCommand(host, programs))
+    .addCommand(defineDevCommand(host, programs))
     .commandsGroup('Clusters:')
-    .addCommand(clusterCommand(host))
-    .addCommand(printCommand(host))
+    .addCommand(defineClusterCommand(host))
+    .addCommand(definePrintCommand(host))
     .commandsGroup('Tokens:')
-    .addCommand(tokenCommand(host))
-    .addCommand(kubeconfigCommand(host))
-    .addCommand(credentialCommand(host))
-    .addCommand(statusCommand(host))
-    .addCommand(uiCommand(host));
-  for (const command of managedTokenCommands(host)) purser.addCommand(command);
+    .addCommand(defineTokenCommand(host))
+    .addCommand(defineKubeconfigCommand(host))
+    .addCommand(defineCredentialCommand(host))
+    .addCommand(defineStatusCommand(host))
+    .addCommand(defineUiCommand(host));
+  for (const command of defineManagedTokenCommands(host)) purser.addCommand(command);
   purser
     .commandsGroup('Other commands:')
-    .addCommand(completionCommand(host))
-    .addCommand(helpCommand(host))
-    .addCommand(versionCommand(host));
+    .addCommand(defineCompletionCommand(host))
+    .addCommand(defineHelpCommand(host))
+    .addCommand(defineVersionCommand(host));
   return addExamples(purser, {
     'Run Purser with a hub and a target cluster on this machine': 'purser dev',
     'Show failures in all namespaces': 'purser status -A',
@@ -81,7 +81,7 @@ export function purserCommand(host: CommandHost, programs: Programs): Command {
 }
 
 /** Returns `purser help`, which prints the same as `--help` of the named command. */
-function helpCommand(host: CommandHost): Command {
+function defineHelpCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'help', 'print help for a command').argument('[COMMAND...]', 'command, for example cluster revoke');
   return command.action((names: readonly string[]) => {
     let found = command.parent as Command;

@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { type Config, parseConfig } from '../config/config.ts';
-import { OPTIONS, type OptionName, type Option as ServeOption, usageOf, variableOf } from '../config/options.ts';
+import { formatUsage, OPTIONS, type OptionName, type Option as ServeOption, toVariableName } from '../config/options.ts';
 import { StartError } from '../config/start-error.ts';
 import type { OptionText, OptionTexts } from '../config/variables.ts';
 import type { CommandHost } from './command.ts';
@@ -17,7 +17,7 @@ export interface Programs {
 }
 
 /** Returns `purser run`. */
-export function runCommand(host: CommandHost, programs: Programs): Command {
+export function defineRunCommand(host: CommandHost, programs: Programs): Command {
   const command = defineCommand(host, 'run', 'run Purser on a cluster')
     .description("Run Purser on the cluster that KUBECONFIG selects or, in a pod, on the pod's cluster.")
     .addHelpText('after', `\n${VARIABLES}`);
@@ -26,7 +26,7 @@ export function runCommand(host: CommandHost, programs: Programs): Command {
 }
 
 /** Returns `purser dev`. */
-export function devCommand(host: CommandHost, programs: Programs): Command {
+export function defineDevCommand(host: CommandHost, programs: Programs): Command {
   const command = defineCommand(host, 'dev', 'run Purser on this machine, with a hub and target clusters')
     .description('Run Purser on this machine, with embedded API servers for the hub and the target clusters. KUBECONFIG is ignored.')
     .addHelpText('after', `\n${VARIABLES}`);
@@ -38,13 +38,13 @@ export function devCommand(host: CommandHost, programs: Programs): Command {
   return command.action(async () => {
     const config = readConfig(command, host);
     if (programs.dev === undefined) throw new StartError('purser dev is not part of the image. Install the npm package purser');
-    host.print(startingText(config.clusters));
+    host.print(formatStart(config.clusters));
     await programs.dev(config);
   });
 }
 
 /** Returns the text to print before the program is loaded. */
-function startingText(clusters: number): string {
+function formatStart(clusters: number): string {
   const targets = clusters === 0 ? '' : ` and ${clusters} target cluster${clusters === 1 ? '' : 's'}`;
   return `Starting Purser with a hub${targets} on this machine…\n\n`;
 }
@@ -52,14 +52,14 @@ function startingText(clusters: number): string {
 const VARIABLES = `Environment variables:
   HTTPS_PROXY, NO_PROXY  proxy for target clusters whose credential names no proxy, and hosts to reach without the proxy
   KUBECONFIG             kubeconfig file of the cluster to run on (purser run)
-  PURSER_…               any option, for example ${variableOf('verify-interval')}=1h; true or false for a flag;
+  PURSER_…               any option, for example ${toVariableName('verify-interval')}=1h; true or false for a flag;
                          the command line overrides environment variables`;
 
 function addOptions(command: Command, isHidden: (option: ServeOption) => boolean): void {
   for (const [name, option] of Object.entries<ServeOption>(OPTIONS)) {
     const initial = option.default ?? option.defaultDescription;
     const description = initial === undefined ? option.description : `${option.description} (default ${initial})`;
-    const flags = usageOf(name, option).replace(/ (.+)$/, ' <$1>');
+    const flags = formatUsage(name, option).replace(/ (.+)$/, ' <$1>');
     const declared = new Option(flags, description).hideHelp(isHidden(option));
     // For shell completion only: parseConfig reports all invalid values together.
     if (option.parse.words !== undefined) declared.argChoices = [...option.parse.words];

@@ -54,7 +54,7 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     check: ({ spec }) => (spec.rotation.suspend ? 'is suspended. Resume it with purser resume' : undefined),
     patch: (value) => ({ metadata: { annotations: { [Annotation.rotate]: value } } }),
     isDone: (token, value) => token.status?.lastRotateRequest === value && isReady(token),
-    done: (token, now) => `has a new token, ${expiryClause(token, now, 'which')}`,
+    done: (token, now) => `has a new token, ${formatExpiry(token, now, 'which')}`,
   },
   revoke: {
     check: ({ spec }) =>
@@ -64,17 +64,17 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     patch: (value) => ({ metadata: { annotations: { [Annotation.revoke]: value } } }),
     isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
     done: (token, now) =>
-      `had its token revoked${token.spec.rotation.suspend ? '; no new token is issued while rotation is suspended' : `; ${expiryClause(token, now, 'the new token')}`}`,
+      `had its token revoked${token.spec.rotation.suspend ? '; no new token is issued while rotation is suspended' : `; ${formatExpiry(token, now, 'the new token')}`}`,
   },
   suspend: {
     patch: () => ({ spec: { rotation: { suspend: true } } }),
     isDone: isObserved,
-    done: (token, now) => `is suspended; ${expiryClause(token, now, 'its token')}`,
+    done: (token, now) => `is suspended; ${formatExpiry(token, now, 'its token')}`,
   },
   resume: {
     patch: () => ({ spec: { rotation: { suspend: false } } }),
     isDone: (token, value, requested) => isObserved(token, value, requested) && isReady(token),
-    done: (token, now) => `is resumed; ${expiryClause(token, now, 'its token')}`,
+    done: (token, now) => `is no longer suspended; ${formatExpiry(token, now, 'its token')}`,
   },
 };
 
@@ -89,7 +89,7 @@ function isReady({ status }: ManagedToken): boolean {
 /**
  * Returns a clause about the token's expiry. `subject` names the token. A suspended ManagedToken may have no token, or an expired token.
  */
-function expiryClause({ status }: ManagedToken, now: number, subject: string): string {
+function formatExpiry({ status }: ManagedToken, now: number, subject: string): string {
   const at = parseTimestamp(status?.expirationTimestamp);
   if (at === undefined) return 'it has no current token';
   return `${subject} ${at <= now ? 'has expired' : `expires in ${humanDuration(at - now)}`}`;

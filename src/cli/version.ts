@@ -4,13 +4,13 @@ import type { Command } from 'commander';
 import { formatVersion, readBuild } from '../telemetry/build.ts';
 import type { CommandHost } from './command.ts';
 import { defineCommand } from './command-line.ts';
-import { outputOption } from './options.ts';
+import { defineOutputOption } from './options.ts';
 
 /** Returns `purser version`. */
-export function versionCommand(host: CommandHost): Command {
+export function defineVersionCommand(host: CommandHost): Command {
   return defineCommand(host, 'version', 'print the version of Purser')
     .description('Print the version of Purser; with -o json or -o yaml, also the version of Node.js.')
-    .addOption(outputOption(['json', 'yaml']))
+    .addOption(defineOutputOption(['json', 'yaml']))
     .action(async ({ output }: { readonly output?: 'json' | 'yaml' }) => {
       if (output === undefined) return host.print(formatVersion());
       const { formatDocument } = await import('./output.ts');

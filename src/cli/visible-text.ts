@@ -24,5 +24,7 @@ export function withVisibleOutput(host: CommandHost): CommandHost {
   };
 }
 
+/** Matches a sequence of invisible characters and whitespace. */
 const GAPS = new RegExp(`[${INVISIBLE}\\s]+`, 'gu');
+/** Matches an invisible character, except for line breaks, tabs and the colors of `purser status`. */
 const UNPRINTED = new RegExp(String.raw`(?!\r?\n|\t|\u001b\[(?:0|1|3[1-3])m)[${INVISIBLE}]`, 'gu');

@@ -9,21 +9,21 @@ import type { Informer } from '../kube/informer.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
-import { generationChanged, requestNow, selfKeys, whenSynced } from '../runtime/trigger.ts';
-import { exponentialMs } from '../std/backoff.ts';
+import { generationChanged, requestNow, toSelfKeys, whenSynced } from '../runtime/trigger.ts';
+import { computeExponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { nextTurnAt } from '../std/hash.ts';
+import { computeNextTurnAt } from '../std/hash.ts';
 import { mergeItems } from '../std/merge-items.ts';
 import { toIssueError } from '../targets/issue-error.ts';
-import { serverUrl } from '../targets/policy/registration.ts';
+import { normalizeServer } from '../targets/policy/registration.ts';
 import { toRegisteredKey } from '../targets/policy/renewed-secret.ts';
 import { isSameExceptRenewal, type RegisteredCluster, Registry, type RegistryInformers, registrationOf } from '../targets/registry.ts';
 import type { Target } from '../targets/target.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { evaluateProbe, type Fault } from './policy/conditions.ts';
-import { healthAfter, isInDoubt, isReadyConfirmed } from './policy/health.ts';
-import { explainRejection, namespacesToReview, type ProbeResult, probe, toFault } from './probe.ts';
-import { credentialTimes, type StatusDeps, writeStatus } from './status.ts';
+import { isInDoubt, isReadyConfirmed, updateHealth } from './policy/health.ts';
+import { explainRejection, type ProbeResult, probe, selectNamespaces, toFault } from './probe.ts';
+import { listCredentialTimes, type StatusDeps, writeStatus } from './status.ts';
 import { type TrackedCluster, TrackedClusters } from './tracked-cluster.ts';
 
 /** Settings of the operator for probes. */
@@ -57,9 +57,9 @@ export interface ClusterControllerOptions extends Omit<ClusterDeps, keyof Lookup
 /** Creates the controller. Each subscription runs one term, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const registry = new Registry(options.informers);
-  const lookups = { registry, tokensForCluster: tokensByCluster(options.informers) };
+  const lookups = { registry, tokensForCluster: createTokenLookup(options.informers) };
   let terms = 0;
-  options.metrics?.observeCredentials(() => credentialTimes(registry, options.clients, terms > 0));
+  options.metrics?.observeCredentials(() => listCredentialTimes(registry, options.clients, terms > 0));
   return (stopping) =>
     defer(() => {
       terms += 1;
@@ -80,7 +80,7 @@ function runTerm(
   const tracked = new TrackedClusters();
   const deps: ClusterDeps = { ...options, ...lookups, tracked };
   const all = [informers.clusters, informers.tokens, ...informers.credentials];
-  const requests$ = whenSynced(all, () => lookups.registry.clusters.keys(), registrationChanges(informers, deps)).pipe(
+  const requests$ = whenSynced(all, () => lookups.registry.clusters.keys(), emitRegistrationChanges(informers, deps)).pipe(
     requestNow(clock),
     takeUntil(whenAborted(stopping)),
   );
@@ -106,9 +106,9 @@ function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
 }
 
 /** Emits the keys of Clusters whose registration changes. */
-function registrationChanges({ clusters, credentials }: ClusterInformers, { registry }: ClusterDeps): Observable<string> {
+function emitRegistrationChanges({ clusters, credentials }: ClusterInformers, { registry }: ClusterDeps): Observable<string> {
   return merge(
-    clusters.changes$.pipe(filter(generationChanged), mergeItems(selfKeys)),
+    clusters.changes$.pipe(filter(generationChanged), mergeItems(toSelfKeys)),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
       mergeItems(({ key }) => registry.clustersOfCredential(toRegisteredKey(key)).map(({ metadata }) => metadata.name)),
     ),
@@ -116,7 +116,7 @@ function registrationChanges({ clusters, credentials }: ClusterInformers, { regi
 }
 
 /** Returns the lookup of the ManagedTokens for a cluster. The index is built on first use, because most fleets never need it. */
-function tokensByCluster({ tokens }: ClusterInformers): (name: string) => readonly ManagedToken[] {
+function createTokenLookup({ tokens }: ClusterInformers): (name: string) => readonly ManagedToken[] {
   let lookup: ((name: string) => readonly ManagedToken[]) | undefined;
   return (name) => {
     lookup ??= tokens.store.index(({ spec }) => [spec.clusterName]);
@@ -139,7 +139,7 @@ function createReconcile(deps: ClusterDeps): (key: string, signal: AbortSignal) 
     if (tracked.probeAt <= startedAt) {
       const result = await probeCluster(deps, registered, tracked, signal);
       metrics?.recordProbe(clock.monotonic() - startedAt);
-      // The probed registration is no longer current.
+      // A result for a registration that is no longer current is dropped.
       if (isReplaced(deps, key, registered)) return { requeueAt: clock.now() };
       recordProbe(deps, tracked, registered.cluster, { ...result, startedAt });
     }
@@ -169,7 +169,9 @@ function scheduleProbe(
   const isSecretMissing = credential === undefined && cluster.spec.authInfo?.controller?.kind === 'Secret';
   const waitMs = isSecretMissing ? SECRET_WAIT_MS : 0;
   probed.probeAt =
-    probed.health === undefined ? tracked.reserveFirstProbe(now) + waitMs : nextTurnAt('probe', probed.uid, now, settings.probeIntervalMs);
+    probed.health === undefined
+      ? tracked.reserveFirstProbe(now) + waitMs
+      : computeNextTurnAt('probe', probed.uid, now, settings.probeIntervalMs);
 }
 
 /** Time for the Secret of a new Cluster to arrive, in milliseconds: Clusters and Secrets arrive through different watches. */
@@ -187,7 +189,7 @@ async function probeCluster(
   try {
     const probeTarget = async (target: Target): Promise<Probed> => {
       const includesAudiences = apiAudiences?.length !== 0;
-      const namespaces = () => namespacesToReview(tokensForCluster(registered.cluster.metadata.name), target.namespaces);
+      const namespaces = () => selectNamespaces(tokensForCluster(registered.cluster.metadata.name), target.namespaces);
       const result = await probe(target, { clock, isRetried, includesAccess, includesAudiences, namespaces }, signal);
       if (result.fault === undefined) return { ...result, activeServer: target.activeServer };
       return { ...result, fault: await explainRejection(result.fault, target, hub, signal) };
@@ -207,7 +209,7 @@ function isReplaced({ registry }: ClusterDeps, key: string, registered: Register
   return now === undefined || !isSameExceptRenewal(registrationOf(now), registrationOf(registered));
 }
 
-/** Updates the tracked state after a probe, and schedules the next one. */
+/** Updates the tracked state after a probe, and schedules the next probe. */
 function recordProbe(
   { clock, settings }: ClusterDeps,
   tracked: TrackedCluster,
@@ -216,41 +218,44 @@ function recordProbe(
 ): void {
   const { fault, latencyMs, access = tracked.access, activeServer, startedAt } = result;
   const faults = [fault, access === undefined ? PERMISSIONS_UNKNOWN : access.fault].filter((each) => each !== undefined);
-  const health = healthAfter(tracked.health, evaluateProbe({ faults, scope: access?.scope }));
+  const health = updateHealth(tracked.health, evaluateProbe({ faults, scope: access?.scope }));
   const rejections = faults.some(({ reason }) => reason === 'CredentialRejected') ? tracked.rejections + 1 : 0;
   const now = clock.monotonic();
   Object.assign(tracked, {
     health,
     access,
-    ...factsAfter(tracked, result),
+    ...mergeFacts(tracked, result),
     latencyMs,
     rejections,
-    activeEndpoint: registeredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
+    activeEndpoint: findRegisteredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
     isHanging: fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed',
     probedAt: clock.now(),
     // If the last probe contradicts a reported condition, the next probe follows after half an interval to confirm it.
     probeAt: isInDoubt(health)
       ? startedAt + settings.probeIntervalMs / 2
-      : nextTurnAt('probe', tracked.uid, now, backoffMs(rejections, settings)),
-    accessAt: result.access === undefined ? tracked.accessAt : nextTurnAt('access', tracked.uid, now, settings.accessIntervalMs),
+      : computeNextTurnAt('probe', tracked.uid, now, computeIntervalMs(rejections, settings)),
+    accessAt: result.access === undefined ? tracked.accessAt : computeNextTurnAt('access', tracked.uid, now, settings.accessIntervalMs),
   } satisfies Partial<TrackedCluster>);
 }
 
 /** Returns the facts about the cluster; each is kept until a probe returns a new value. */
-function factsAfter(known: TrackedCluster, { version, apiAudiences }: ProbeResult): Pick<TrackedCluster, 'version' | 'apiAudiences'> {
+function mergeFacts(known: TrackedCluster, { version, apiAudiences }: ProbeResult): Pick<TrackedCluster, 'version' | 'apiAudiences'> {
   return { version: version ?? known.version, apiAudiences: apiAudiences ?? known.apiAudiences };
 }
 
-/** Returns the interval of probes, which grows while the credential is rejected; a new credential triggers a probe. */
-function backoffMs(rejections: number, { probeIntervalMs, accessIntervalMs }: ProbeSettings): number {
-  return exponentialMs(Math.max(rejections - 1, 0), { initialMs: probeIntervalMs, maxMs: Math.max(probeIntervalMs, accessIntervalMs) });
+/** Returns the interval of probes, in milliseconds. It grows while the credential is rejected; a new credential triggers a probe. */
+function computeIntervalMs(rejections: number, { probeIntervalMs, accessIntervalMs }: ProbeSettings): number {
+  return computeExponentialMs(Math.max(rejections - 1, 0), {
+    initialMs: probeIntervalMs,
+    maxMs: Math.max(probeIntervalMs, accessIntervalMs),
+  });
 }
 
 const PERMISSIONS_UNKNOWN: Fault = { reason: 'PermissionsUnknown', detail: '' };
 
 /** Returns the address in the spelling of the Cluster; undefined if the Cluster does not list it. */
-function registeredAddress({ spec }: Cluster, server: string | undefined): string | undefined {
+function findRegisteredAddress({ spec }: Cluster, server: string | undefined): string | undefined {
   const endpoints = server === undefined ? [] : spec.orchestratorApiEndpoints.serverEndpoints;
   // Compares the texts first, because parsing an address would make each probe noticeably slower.
-  return endpoints.find(({ serverAddress }) => serverAddress === server || serverUrl(serverAddress) === server)?.serverAddress;
+  return endpoints.find(({ serverAddress }) => serverAddress === server || normalizeServer(serverAddress) === server)?.serverAddress;
 }

@@ -10,7 +10,7 @@ import { toStatusError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
-import { IssueError, type IssueFailure, isOutage, statusFailure } from '../targets/issue-error.ts';
+import { IssueError, type IssueFailure, isOutage, toStatusFailure } from '../targets/issue-error.ts';
 import { isClusterLocalIssuer } from '../targets/policy/token-claims.ts';
 import { findAPIAudiences, reviewOwnUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
@@ -24,7 +24,7 @@ export interface ProbeScope {
   readonly includesAccess: boolean;
   /** True if the audiences of the API server are reviewed in addition to the other checks. */
   readonly includesAudiences: boolean;
-  /** Returns the namespaces to review if the credential may not issue tokens in all namespaces. */
+  /** Returns the namespaces to review if the credential is not permitted to issue tokens in every namespace. */
   readonly namespaces: () => readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface ProbeResult {
   readonly access?: IssueScope | undefined;
   /** Version of the cluster; undefined if unknown. */
   readonly version?: string | undefined;
-  /** Audiences of the API server; empty if the server does not state them, undefined if they were not reviewed. */
+  /** Audiences of the API server; empty if it does not state them or does not permit the review, undefined without a successful review. */
   readonly apiAudiences?: readonly string[] | undefined;
 }
 
@@ -118,7 +118,7 @@ const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
 
 function toStatusFault(error: StatusError): Fault {
   const detail = error.message;
-  const { reason } = statusFailure(error);
+  const { reason } = toStatusFailure(error);
   if (reason === 'CredentialRejected') return { reason, detail };
   if (reason === 'TargetThrottled') return { reason: 'Throttled', detail };
   if (error.code < 400 || error.code === 404) return { reason: 'ResponseUntrusted', detail };
@@ -143,7 +143,7 @@ async function checkReadiness(prober: TargetCaller, signal: AbortSignal): Promis
 async function requestReadiness({ transport }: KubeClient, options: CallOptions): Promise<Fault | undefined> {
   const response = await transport.request({ method: 'GET', path: '/readyz', headers: { accept: '*/*' }, ...options });
   if (response.status >= 200 && response.status < 300) return undefined;
-  if (response.status === 500) return { reason: 'NotReady', detail: failedChecks(response.body) };
+  if (response.status === 500) return { reason: 'NotReady', detail: formatFailedChecks(response.body) };
   const error = toStatusError(response);
   // A user without permission for /readyz is still authenticated.
   if (error.code === 403 && !error.message.includes('system:anonymous')) return undefined;
@@ -151,7 +151,7 @@ async function requestReadiness({ transport }: KubeClient, options: CallOptions)
 }
 
 /** Returns a phrase with up to five failed checks in the body of a /readyz response; empty if there are none. */
-function failedChecks(body: string): string {
+function formatFailedChecks(body: string): string {
   const names = [...body.slice(0, 8_192).matchAll(/^\[-\]([\w./-]{1,63}) /gm)].map(([, name]) => name);
   return names.length === 0 ? '' : `failed checks: ${names.slice(0, 5).join(', ')}`;
 }
@@ -206,11 +206,11 @@ async function checkAccess(prober: TargetCaller, namespaces: () => readonly stri
 const MAX_NAMESPACES = 10;
 
 /**
- * Returns the namespaces to review if Purser may not issue tokens in all namespaces: at most 10, beginning with those for which tokens were
- * issued. `allowed` are the namespaces in the credential Secret. They are reviewed even before the first ManagedToken names them, so that a
- * new cluster becomes Ready.
+ * Returns the namespaces to review if Purser is not permitted to issue tokens in every namespace: at most 10, beginning with those for
+ * which tokens were issued. `allowed` lists the namespaces in the credential Secret; undefined if the Secret allows all. Listed namespaces
+ * are reviewed even before the first ManagedToken names them, so that a new cluster becomes Ready.
  */
-export function namespacesToReview(tokens: readonly ManagedToken[], allowed: readonly string[] | undefined): readonly string[] {
+export function selectNamespaces(tokens: readonly ManagedToken[], allowed: readonly string[] | undefined): readonly string[] {
   // After a change to the spec, the status describes a token of another cluster or namespace.
   const wasIssued = ({ metadata, status }: ManagedToken) =>
     status?.issuedAt !== undefined && status.observedGeneration === metadata.generation;
@@ -222,8 +222,8 @@ export function namespacesToReview(tokens: readonly ManagedToken[], allowed: rea
 }
 
 /**
- * Returns the scope of a user that may not issue tokens in all namespaces, from one review per namespace. One allowed namespace is
- * enough: a ManagedToken for a namespace that is not allowed must not affect other ManagedTokens.
+ * Returns the scope of a user that is not permitted to issue tokens in every namespace, from one review per namespace. One allowed
+ * namespace is enough: a ManagedToken for a namespace that is not allowed must not affect other ManagedTokens.
  */
 export function toIssueScope(username: string, reviews: readonly boolean[]): IssueScope {
   const allowed = reviews.filter(Boolean).length;

@@ -7,14 +7,14 @@ import { Clusters, type Secret, type Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { EventContent, Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
-import { nextTurnAt } from '../std/hash.ts';
+import { computeNextTurnAt } from '../std/hash.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { formatTimestamp, parseTimestamp } from '../std/timestamp.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { clustersOf, readCredential, readCredentialLifetime, readTokenInUse } from '../targets/credential.ts';
+import { readClusterNames, readCredential, readCredentialLifetime, readTokenInUse } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import { credentialKey } from '../targets/policy/registration.ts';
-import { type RenewalFailure, renewalDueAt, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
+import { credentialKeyOf } from '../targets/policy/registration.ts';
+import { combineRenewalTerms, computeRenewalDueAt, type RenewalFailure, type TokenInUse } from '../targets/policy/renewal.ts';
 import { parseRenewal, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster, Registry } from '../targets/registry.ts';
 import type { CredentialTimes } from '../telemetry/exposition.ts';
@@ -65,7 +65,7 @@ export async function writeStatus(
   tracked.mustWrite = false;
   tracked.isRegular = isHeartbeat;
   tracked.heartbeatAt = undefined;
-  for (const event of eventsOf(previous, status)) recorder.record(cluster, event);
+  for (const event of deriveEvents(previous, status)) recorder.record(cluster, event);
 }
 
 /** Returns whether two statuses differ in more than heartbeats, probe times, latency, messages and the order of conditions. */
@@ -94,25 +94,25 @@ function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: Trac
   const { health, version, latencyMs, activeEndpoint, probedAt, conditions: previous } = tracked;
   const now = deps.clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
-  const evidence = withFailure(credentialEvidence(registered, deps.registry, deps.clients), registered, deps);
+  const evidence = withFailure(toCredentialEvidence(registered, deps.registry, deps.clients), registered, deps);
   const isRejected = health.get(ClusterConditionType.authorized)?.shown.reason === 'CredentialRejected';
   const findings = new Map([...probed, ...evaluateCredential(evidence.type === 'stored' ? { ...evidence, isRejected } : evidence, now)]);
   const conditions = toConditions(findings, previous, now);
   const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
   return omitUndefined<ClusterStatus>({
-    type: version && distributionOf(version),
+    type: version && detectDistribution(version),
     version,
     apiAudiences: apiAudiencesOf(registered, tracked.apiAudiences),
     activeEndpoint,
     lastProbeTime,
     probeLatencyMilliseconds: latencyMs === undefined ? undefined : Math.round(latencyMs),
-    ...storedTimes(evidence),
+    ...toStoredTimes(evidence),
     conditions,
   });
 }
 
 /** Returns the distribution that a version belongs to; `Kubernetes` without a known suffix. */
-export function distributionOf(version: string): string {
+export function detectDistribution(version: string): string {
   return DISTRIBUTIONS.find(([, suffix]) => suffix.test(version))?.[0] ?? 'Kubernetes';
 }
 
@@ -133,7 +133,7 @@ const DISTRIBUTIONS: readonly (readonly [string, RegExp])[] = [
 ];
 
 /** Returns the times of a stored credential; none for other credentials. */
-function storedTimes(evidence: CredentialEvidence): Pick<ClusterStatus, 'credentialExpirationTime' | 'credentialRenewalTime'> {
+function toStoredTimes(evidence: CredentialEvidence): Pick<ClusterStatus, 'credentialExpirationTime' | 'credentialRenewalTime'> {
   if (evidence.type !== 'stored') return {};
   const { validity, renewAt, isSupplied } = evidence;
   const expiresAt = validity?.expiresAt;
@@ -146,7 +146,7 @@ function storedTimes(evidence: CredentialEvidence): Pick<ClusterStatus, 'credent
 /** Returns the evidence with the failure of a renewal, or of a request to the hub for a token, if there is one. */
 function withFailure(evidence: CredentialEvidence, registered: RegisteredCluster, { clients, renewals }: StatusDeps): CredentialEvidence {
   if (evidence.type === 'federated') return { ...evidence, ...toHubFailure(clients.hubTokenFailure(registered.cluster)) };
-  const failure = evidence.type === 'stored' ? renewals?.failureOf(credentialKey(registered.cluster)) : undefined;
+  const failure = evidence.type === 'stored' ? renewals?.failureOf(credentialKeyOf(registered.cluster)) : undefined;
   return evidence.type === 'stored' && failure !== undefined ? { ...evidence, failure } : evidence;
 }
 
@@ -179,11 +179,11 @@ function heartbeatDueAt({ registry, clock }: StatusDeps, { uid, isRegular }: Tra
   const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
   // Slots spread the heartbeats of clusters whose statuses were written together. Later heartbeats follow the last one by a whole period:
   // with slots, a late heartbeat would be followed by an early one.
-  return isRegular ? lastAt + periodMs + TRUNCATED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
+  return isRegular ? lastAt + periodMs + TRUNCATED_MS : computeNextTurnAt('heartbeat', uid, lastAt, periodMs);
 }
 
 /** Returns the events to record when one status follows another. */
-export function eventsOf(previous: ClusterStatus, next: ClusterStatus): readonly EventContent[] {
+export function deriveEvents(previous: ClusterStatus, next: ClusterStatus): readonly EventContent[] {
   return [...clusterConditions].flatMap(([wanted, { events }]) => {
     const [before, after] = [previous, next].map(({ conditions = [] }) => conditions.find(({ type }) => type === wanted));
     if (after === undefined || events === 'none' || isSame(before, after)) return [];
@@ -201,7 +201,7 @@ function isSame(before: ClusterCondition | undefined, after: ClusterCondition): 
 export type CredentialClients = Pick<ClusterClients, 'isHub' | 'hubTokenTimes'>;
 
 /** Returns the evidence about Purser's credential for the CredentialFresh condition. */
-export function credentialEvidence(
+export function toCredentialEvidence(
   { cluster, credential, renewed }: RegisteredCluster,
   registry: Pick<Registry, 'clustersOfCredential'>,
   clients: CredentialClients,
@@ -213,10 +213,10 @@ export function credentialEvidence(
   if (credential === undefined || stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return { type: 'missing' };
   const { clusters, token, serviceAccount } = stored;
   if (serviceAccount !== undefined) return { type: 'federated', serviceAccount, times: clients.hubTokenTimes(cluster) };
-  const users = registry.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
-  const renewAt = token && renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
-  const failure = renewAt === undefined ? revocationFailure(credential, renewed) : undefined;
-  return { ...storedEvidence(stored, renewAt, cluster.metadata.name), ...failure };
+  const users = registry.clustersOfCredential(credentialKeyOf(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
+  const renewAt = token && computeRenewalDueAt(token, combineRenewalTerms(users), credential.metadata.uid);
+  const failure = renewAt === undefined ? findRevocationFailure(credential, renewed) : undefined;
+  return { ...toStoredEvidence(stored, renewAt, cluster.metadata.name), ...failure };
 }
 
 /**
@@ -240,7 +240,7 @@ export function apiAudiencesOf(
 const MAX_AUDIENCES = 16;
 const MAX_AUDIENCE_LENGTH = 256;
 
-function storedEvidence({ validity, token }: ReadCredential, renewAt: number | undefined, cluster: string): StoredEvidence {
+function toStoredEvidence({ validity, token }: ReadCredential, renewAt: number | undefined, cluster: string): StoredEvidence {
   if (token === undefined) return { type: 'stored', validity };
   return { type: 'stored', validity, renewAt, isSupplied: token.isSupplied && renewAt !== undefined, cluster };
 }
@@ -248,7 +248,7 @@ function storedEvidence({ validity, token }: ReadCredential, renewAt: number | u
 const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew the credential' };
 
 /** Returns the failure of a requested revocation of a credential that Purser does not renew; undefined without a pending request. */
-function revocationFailure(
+function findRevocationFailure(
   credential: Stored<Secret>,
   renewed: Stored<Secret> | undefined,
 ): { readonly failure: RenewalFailure } | undefined {
@@ -261,10 +261,10 @@ function revocationFailure(
  * Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. Tokens that
  * the hub issues are omitted unless `isProbing`: a process that sends no probes does not renew them in time.
  */
-export function* credentialTimes(registry: Registry, clients: CredentialClients, isProbing: boolean): Generator<CredentialTimes> {
+export function* listCredentialTimes(registry: Registry, clients: CredentialClients, isProbing: boolean): Generator<CredentialTimes> {
   for (const registered of registry.allRegistered()) {
     const cluster = registered.cluster.metadata.name;
-    const evidence = credentialEvidence(registered, registry, clients);
+    const evidence = toCredentialEvidence(registered, registry, clients);
     if (evidence.type === 'federated' && evidence.times !== undefined && isProbing) yield { cluster, ...evidence.times };
     if (evidence.type !== 'stored') continue;
     const { startsAt: issuedAt, expiresAt } = evidence.validity ?? {};
@@ -297,7 +297,7 @@ function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefi
 function parseStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): ReadCredential | undefined {
   try {
     const registered = readCredential(credential);
-    const clusters = clustersOf(credential);
+    const clusters = readClusterNames(credential);
     if (registered.type === 'serviceAccount') {
       const serviceAccount = `${credential.metadata.namespace}/${registered.name}`;
       return { renewed, clusters, validity: undefined, token: undefined, serviceAccount };

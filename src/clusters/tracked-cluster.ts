@@ -26,17 +26,20 @@ export interface TrackedCluster {
   accessAt: number;
   version: string | undefined;
   /**
-   * Audiences of a federated cluster's API server; empty if the server does not state them, undefined before the first review of this term.
+   * Audiences of a federated cluster's API server; empty if the server does not state them or does not permit the review. Undefined for
+   * other clusters, and until a review of this registration succeeds.
    */
   apiAudiences: readonly string[] | undefined;
-  /** Duration of the last /readyz request, in milliseconds; undefined if it failed with a reason other than NotReady. */
+  /**
+   * Duration of the last /readyz request, in milliseconds; undefined before the first, and if it failed with a reason other than NotReady.
+   */
   latencyMs: number | undefined;
   activeEndpoint: string | undefined;
   /** Conditions of the last reconcile. Changes that other writers make to the status are ignored. */
   conditions: readonly ClusterCondition[];
   /** True if the next reconcile writes the status even if its content has not changed. */
   mustWrite: boolean;
-  /** Reserved time of the next heartbeat; undefined while none is due. */
+  /** Reserved time of the next heartbeat; undefined if no time is reserved. */
   heartbeatAt: number | undefined;
   /** True if the last write was a heartbeat, so the next one is due a whole period later. */
   isRegular: boolean;
@@ -118,14 +121,14 @@ function restore(uid: string, registration: Registration, status: ClusterStatus 
   const { version, activeEndpoint, conditions = [] } = status;
   const health = parseHealth(conditions);
   const known = { version, activeEndpoint, conditions, health };
-  return { ...initial(uid, registration), ...known, mustWrite: health === undefined, isRegular: wasHeartbeat(status) };
+  return { ...createTrackedCluster(uid, registration), ...known, mustWrite: health === undefined, isRegular: wasHeartbeat(status) };
 }
 
 function reset({ uid, version, conditions }: TrackedCluster, registration: Registration): TrackedCluster {
-  return { ...initial(uid, registration), version, conditions };
+  return { ...createTrackedCluster(uid, registration), version, conditions };
 }
 
-function initial(uid: string, registration: Registration): TrackedCluster {
+function createTrackedCluster(uid: string, registration: Registration): TrackedCluster {
   return {
     uid,
     registration,

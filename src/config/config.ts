@@ -3,7 +3,7 @@
 import { type OPTIONS, type OptionName, optionOf } from './options.ts';
 import { StartError } from './start-error.ts';
 import { ValueError } from './values.ts';
-import { type Env, type OptionTexts, readVariables, unknownVariables } from './variables.ts';
+import { type Env, listUnknownVariables, type OptionTexts, readVariables } from './variables.ts';
 
 /** Validated, complete settings of one run. */
 export interface Config {
@@ -64,13 +64,13 @@ export interface Config {
   /** Hosts to reach without the proxy, as in NO_PROXY. */
   readonly noProxy: string | undefined;
   /**
-   * Minimum interval between scheduled TokenReviews of an issued token; 0 disables these and the TokenReviews of tokens that Purser samples
-   * for each cluster.
+   * Minimum interval between scheduled TokenReviews of an issued token, in milliseconds; 0 disables these TokenReviews and those of tokens
+   * that Purser samples for each cluster.
    */
   readonly verifyIntervalMs: number;
-  /** Interval between probes of each cluster's /readyz. */
+  /** Interval between probes of each cluster's /readyz, in milliseconds. */
   readonly probeIntervalMs: number;
-  /** Interval between checks of each cluster's version and of Purser's permissions on the cluster. */
+  /** Interval between checks of each cluster's version and of Purser's permissions on the cluster, in milliseconds. */
   readonly accessIntervalMs: number;
   /** Name of the Cluster that represents the hub; undefined if there is none. */
   readonly hubCluster: string | undefined;
@@ -128,9 +128,9 @@ export function parseConfig(given: OptionTexts, env: Env): Config {
     hubCluster: read('hub-cluster'),
     allowLoopback: read('allow-loopback'),
     localOnly: [...options].filter(([name]) => optionOf(name)?.localOnly).map(([, { source }]) => source),
-    unknownVariables: unknownVariables(env),
+    unknownVariables: listUnknownVariables(env),
   };
-  const all = [...problems, ...portProblems(config), ...certificateProblems(config), ...proxyProblems(config)];
+  const all = [...problems, ...validatePorts(config), ...validateCertificate(config), ...validateProxy(config)];
   if (all.length > 0) throw new StartError(all.join('. '));
   return Object.freeze(config);
 }
@@ -143,9 +143,9 @@ function readProxy(env: Env): Pick<Config, 'httpsProxy' | 'noProxy'> {
 }
 
 /** Returns the problem of an invalid proxy URL. The message omits the URL, because the URL may contain a password. */
-function proxyProblems({ httpsProxy }: Config): readonly string[] {
+function validateProxy({ httpsProxy }: Config): readonly string[] {
   const isValid = httpsProxy === undefined || (/^https?:/i.test(httpsProxy) && URL.canParse(httpsProxy));
-  return isValid ? [] : ['HTTPS_PROXY must be an http or https URL'];
+  return isValid ? [] : ['HTTPS_PROXY (or https_proxy) must be an http or https URL'];
 }
 
 type Table = typeof OPTIONS;
@@ -174,7 +174,7 @@ function createReader(options: OptionTexts): {
   return { read: <N extends OptionName>(name: N) => parse(name) as Value<N>, problems };
 }
 
-function certificateProblems({ facadeTlsCert, facadeTlsKey, facadeTlsSecret }: Config): readonly string[] {
+function validateCertificate({ facadeTlsCert, facadeTlsKey, facadeTlsSecret }: Config): readonly string[] {
   if ((facadeTlsCert === undefined) !== (facadeTlsKey === undefined))
     return ['--facade-tls-cert and --facade-tls-key must be set together. Set both, or omit both'];
   const hasFilesAndSecret = facadeTlsCert !== undefined && facadeTlsSecret !== undefined;
@@ -183,7 +183,7 @@ function certificateProblems({ facadeTlsCert, facadeTlsKey, facadeTlsSecret }: C
     : [];
 }
 
-function portProblems({ apiPort, facadePort, metricsPort }: Config): readonly string[] {
+function validatePorts({ apiPort, facadePort, metricsPort }: Config): readonly string[] {
   const ports = [
     ['--api-port', apiPort],
     ['--facade-port', facadePort],

@@ -1,7 +1,7 @@
 // Development tool: writes the table of options in docs/operating.md. Run `npm run generate`.
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { OPTIONS, type Option, usageOf, variableOf } from './options.ts';
+import { formatUsage, OPTIONS, type Option, toVariableName } from './options.ts';
 
 const MANUAL = new URL('../../docs/operating.md', import.meta.url);
 const TABLE = /\| option \| variable \|.*\n(\|.*\n)*/;
@@ -16,7 +16,7 @@ export function renderOptionsTable(): string {
   const rows = Object.entries<Option>(OPTIONS).map(([name, option]) => {
     const initial = option.default === undefined ? (option.defaultDescription ?? '') : `\`${option.default}\``;
     const description = `${option.description}${option.localOnly ? ' (local run only)' : ''}`;
-    return `| \`${usageOf(name, option)}\` | \`${variableOf(name)}\` | ${initial} | ${description} |\n`;
+    return `| \`${formatUsage(name, option)}\` | \`${toVariableName(name)}\` | ${initial} | ${description} |\n`;
   });
   return `| option | variable | default | description |\n|---|---|---|---|\n${rows.join('')}`;
 }

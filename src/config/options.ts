@@ -25,7 +25,7 @@ import {
 export interface Option {
   /** Placeholder of the value in `--help`; undefined for a flag. */
   readonly value?: string;
-  /** Text that is parsed when the option is not set. */
+  /** Text that is parsed if the option is not set; undefined if there is none. */
   readonly default?: string;
   /** Description of a default that depends on the command or on other options. */
   readonly defaultDescription?: string;
@@ -211,17 +211,17 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** Returns the option with this name, or undefined. */
+/** Returns the option with this name; undefined if there is none. */
 export function optionOf(name: string): Option | undefined {
   return Object.hasOwn(OPTIONS, name) ? OPTIONS[name as OptionName] : undefined;
 }
 
 /** Returns an option with its placeholder, as `--help` shows it. */
-export function usageOf(name: string, { value }: Option): string {
+export function formatUsage(name: string, { value }: Option): string {
   return `--${name}${value === undefined ? '' : ` ${value}`}`;
 }
 
 /** Returns the environment variable of an option. */
-export function variableOf(name: string): string {
+export function toVariableName(name: string): string {
   return `PURSER_${name.toUpperCase().replaceAll('-', '_')}`;
 }

@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import type { Config } from './config.ts';
 import { StartError } from './start-error.ts';
 
-/** Throws a StartError if the certificate or key file cannot be read, or if the key does not match the certificate. */
+/** Throws a StartError if the certificate or key file cannot be read or parsed, or if the key does not match the certificate. */
 export async function checkCertificateFiles({
   facadeTlsCert,
   facadeTlsKey,
@@ -15,9 +15,11 @@ export async function checkCertificateFiles({
     const [cert, key] = await Promise.all([readFile(facadeTlsCert), readFile(facadeTlsKey)]);
     createSecureContext({ cert, key });
   } catch (cause) {
-    throw new StartError(`cannot load the certificate: ${(cause as Error).message}. Correct --facade-tls-cert and --facade-tls-key`, {
-      cause,
-    });
+    const { message } = cause as Error;
+    throw new StartError(
+      `cannot load the certificate or its key: ${message}. Check the files that --facade-tls-cert and --facade-tls-key name`,
+      { cause },
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 // Parsers of option values. Each parser throws a ValueError that describes the expected value.
 
 import { OwnAudiencePrefix } from '../api/names.ts';
-import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
+import { validateDns1123Label, validateDns1123Subdomain } from '../kubernetes/names.ts';
 import { parseDuration } from '../std/duration.ts';
 
 /** Parses the text of an option. */
@@ -39,7 +39,7 @@ export const port = integer(65_535);
 
 /** Parses the name of a Kubernetes object. */
 export const objectName: Parser<string> = (text) => {
-  if (dns1123SubdomainProblems(text).length > 0) throw new ValueError('a name of lowercase letters, digits, dots and hyphens');
+  if (validateDns1123Subdomain(text).length > 0) throw new ValueError('a name of lowercase letters, digits, dots and hyphens');
   return text;
 };
 
@@ -88,7 +88,7 @@ export const httpsUrl: Parser<string> = (text) => {
 /** Parses a service account, written as NAMESPACE/NAME. */
 export const serviceAccount: Parser<ServiceAccountName> = (text) => {
   const [own = '', name = '', ...rest] = text.split('/');
-  const isValid = isLabel(own) && dns1123SubdomainProblems(name).length === 0 && rest.length === 0;
+  const isValid = isLabel(own) && validateDns1123Subdomain(name).length === 0 && rest.length === 0;
   if (!isValid) throw new ValueError('a service account such as deploy/deployer');
   return { namespace: own, name };
 };
@@ -121,21 +121,21 @@ export function someOf<const T extends string>(words: readonly T[]): Parser<read
 
 /** Parses 0 or a duration of at least one second; returns milliseconds. */
 export const durationOrZero: Parser<number> = (text) => {
-  const ms = durationMs(text);
+  const ms = parseDurationMs(text);
   if (ms !== 0 && !(ms >= MIN_DURATION_MS)) throw new ValueError('0 or a duration of at least 1s, for example 15m or 1h30m');
   return ms;
 };
 
 /** Parses a duration of at least one second; returns milliseconds. */
 export const duration: Parser<number> = (text) => {
-  const ms = durationMs(text);
+  const ms = parseDurationMs(text);
   if (!(ms >= MIN_DURATION_MS)) throw new ValueError('a duration of at least 1s, for example 10s or 1m30s');
   return ms;
 };
 
 /** Parses the lifetime of a token; returns whole seconds. Kubernetes rejects lifetimes below ten minutes. */
 export const tokenLifetime: Parser<number> = (text) => {
-  const seconds = Math.floor(durationMs(text) / 1_000);
+  const seconds = Math.floor(parseDurationMs(text) / 1_000);
   if (!(seconds >= MIN_LIFETIME_SECONDS)) throw new ValueError('a duration of at least 10m, for example 24h');
   return seconds;
 };
@@ -150,10 +150,10 @@ function splitList(text: string): readonly string[] {
 }
 
 function isLabel(text: string): boolean {
-  return dns1123LabelProblems(text).length === 0;
+  return validateDns1123Label(text).length === 0;
 }
 
-function durationMs(text: string): number {
+function parseDurationMs(text: string): number {
   try {
     return parseDuration(text);
   } catch {

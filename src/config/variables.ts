@@ -1,7 +1,7 @@
 // Options that are set by environment variables, and misspelled variables.
 
 import { findSimilar } from '../std/edit-distance.ts';
-import { OPTIONS, type OptionName, variableOf } from './options.ts';
+import { OPTIONS, type OptionName, toVariableName } from './options.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -17,7 +17,7 @@ export type OptionTexts = ReadonlyMap<OptionName, OptionText>;
 /** Reads the options that environment variables set; ignores empty variables and service links. */
 export function readVariables(env: Env): OptionTexts {
   const texts = (Object.keys(OPTIONS) as OptionName[]).flatMap((name) => {
-    const source = variableOf(name);
+    const source = toVariableName(name);
     const text = env[source];
     return !text || isServiceLink(source, text) ? [] : [[name, { text, source }] as const];
   });
@@ -39,7 +39,7 @@ const SERVICE_VARIABLE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|S
  * Returns the variables with Purser's prefix that Purser does not know, each with the most similar known variable, if there is one. Callers
  * must warn about them, because Purser would otherwise ignore a misspelled setting silently.
  */
-export function unknownVariables(env: Env): readonly string[] {
+export function listUnknownVariables(env: Env): readonly string[] {
   return Object.entries(env)
     .filter(([name, text = '']) => name.startsWith(PREFIX) && text !== '' && !KNOWN.includes(name) && !isServiceLink(name, text))
     .map(([name]) => {
@@ -48,8 +48,8 @@ export function unknownVariables(env: Env): readonly string[] {
     });
 }
 
-const PREFIX = variableOf('');
-/** Variables of commands that send requests to the façade. */
+const PREFIX = toVariableName('');
+/** Environment variables of commands that send requests to the façade. */
 export const FacadeVariable = { url: 'PURSER_FACADE', authority: 'PURSER_FACADE_CA' } as const;
 
-const KNOWN = [...Object.keys(OPTIONS).map(variableOf), ...Object.values(FacadeVariable)];
+const KNOWN = [...Object.keys(OPTIONS).map(toVariableName), ...Object.values(FacadeVariable)];

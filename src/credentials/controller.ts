@@ -10,7 +10,7 @@ import { generationChanged, requestNow, whenSynced } from '../runtime/trigger.ts
 import { mergeItems } from '../std/merge-items.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import { toRegisteredKey } from '../targets/policy/renewed-secret.ts';
-import { credentialKeys, Registry, type RegistryInformers } from '../targets/registry.ts';
+import { credentialKeysOf, Registry, type RegistryInformers } from '../targets/registry.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createReconcile, retryAt } from './reconcile.ts';
 import { type CredentialDeps, isRejected } from './run.ts';
@@ -49,10 +49,11 @@ const CONCURRENCY = 64;
 function runTerm(deps: CredentialDeps, { informers, metrics, stopping }: Term): Observable<Outcome<string>> {
   const { clock, registry } = deps;
   const all = [informers.clusters, ...informers.credentials];
-  const requests$ = whenSynced(all, () => [...new Set(registry.clusters.list().flatMap(credentialKeys))], changedKeys(informers)).pipe(
-    requestNow(clock),
-    takeUntil(whenAborted(stopping)),
-  );
+  const requests$ = whenSynced(
+    all,
+    () => [...new Set(registry.clusters.list().flatMap(credentialKeysOf))],
+    emitChangedKeys(informers),
+  ).pipe(requestNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
     reconcile: createReconcile(deps),
     retryPolicy: (failure) => ({ ...planRetry(failure, { random: 0 }), retryAt: retryAt(deps, failure.key, stopping) }),
@@ -70,11 +71,11 @@ function isNewlyRejected(change: Change<Cluster>): boolean {
  * Emits the key of a registered Secret when the Secret, its renewed token, or a Cluster that refers to it changes, or when a cluster
  * rejects the credential.
  */
-function changedKeys({ clusters, credentials }: RegistryInformers): Observable<string> {
+function emitChangedKeys({ clusters, credentials }: RegistryInformers): Observable<string> {
   return merge(
     clusters.changes$.pipe(
       filter((change) => generationChanged(change) || isNewlyRejected(change)),
-      mergeItems(({ object }) => credentialKeys(object)),
+      mergeItems(({ object }) => credentialKeysOf(object)),
     ),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(map(({ key }) => toRegisteredKey(key))),
   );

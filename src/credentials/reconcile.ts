@@ -64,7 +64,7 @@ async function executeStep(run: CredentialRun, step: Step): Promise<void> {
 
 const STEPS = { renew, recover, revoke, retire } as const;
 
-/** Records a failed step and delays the next attempt. A failed deletion of anchors or revocation delays only deletions and revocations. */
+/** Records a failed step and delays the next attempt. A failed revocation or anchor deletion delays only those two steps. */
 function recordFailure({ state, token, clock, random }: CredentialRun, step: CredentialPlan['type'], error: unknown): void {
   const now = clock.monotonic();
   const spread = 1 + random() / 10;
@@ -81,7 +81,7 @@ function recordFailure({ state, token, clock, random }: CredentialRun, step: Cre
   const delayMs = retryDelayMs(state.failures, (token?.expiresAt ?? 0) - clock.now()) * spread;
   if (step === 'restore') state.restoreNotBefore = Math.max(state.restoreNotBefore, now + delayMs);
   else state.renewNotBefore = now + delayMs;
-  // A token that the cluster rejects is not worth restoring.
+  // The latest token is not restored once the cluster has rejected the credential.
   if (error instanceof IssueError && error.reason === 'CredentialRejected') state.latest = undefined;
 }
 

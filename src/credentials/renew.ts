@@ -1,9 +1,10 @@
 // Renewal of one credential: requests a token for Purser's own service account, proves that the cluster accepts it, and stores it on the
 // hub. The token in use stays valid until it expires, or the anchor that it is bound to is deleted.
 
+import { Label, LabelValue } from '../api/names.ts';
 import { RenewalEventReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
-import { parseServiceAccount, serviceAccountNamespace } from '../kubernetes/service-account.ts';
+import { parseServiceAccount, parseServiceAccountNamespace } from '../kubernetes/service-account.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { toSentence } from '../std/sentence.ts';
@@ -19,9 +20,9 @@ import {
   type OwnAnchor,
   type RenewalRecord,
   type ReplacedAnchor,
-  renewedName,
   renewRequestOf,
   revokeRequestOf,
+  toRenewedName,
   toRenewedSecret,
   toReplacedAnchors,
 } from '../targets/policy/renewed-secret.ts';
@@ -46,7 +47,7 @@ export async function recover(run: CredentialRun, registered: RegisteredCluster)
   const { clients, credential } = run;
   // The record may come from a backup, and then lists no anchors of later tokens.
   const request = (target: Target) => obtain(run, target, true);
-  const obtained = await clients.useOnce(registered, registeredToken(credential), request).catch(async (error: unknown) => {
+  const obtained = await clients.useOnce(registered, readRegisteredToken(credential), request).catch(async (error: unknown) => {
     if (!(error instanceof IssueError) || error.reason !== 'CredentialRejected') throw error;
     return await clients.use(registered, request);
   });
@@ -105,7 +106,7 @@ export async function restore(run: CredentialRun): Promise<void> {
 export async function deleteAnchors(run: CredentialRun, registered: RegisteredCluster, anchors: readonly OwnAnchor[]): Promise<void> {
   const { state } = run;
   await runWithConfirmedCredential(run, registered, async (target, namespace) => {
-    const boundTo = boundAnchor(target);
+    const boundTo = findBoundAnchor(target);
     for (const anchor of anchors) {
       if (anchor.uid !== boundTo) await deleteAnchor(run, target, anchor, namespace);
       state.deletedAnchors.add(anchor.uid);
@@ -118,7 +119,7 @@ export async function deleteAnchors(run: CredentialRun, registered: RegisteredCl
  * Returns the UID of the Secret that the credential in use is bound to; undefined if there is none. Even a registered token may be bound:
  * an administrator may have registered a copy of a renewed token.
  */
-function boundAnchor({ credential }: Target): string | undefined {
+function findBoundAnchor({ credential }: Target): string | undefined {
   return credential?.type === 'token' ? parseTokenClaims(credential.token.reveal())?.boundSecretUID : undefined;
 }
 
@@ -154,7 +155,7 @@ export async function runWithConfirmedCredential(
   if (credential === undefined || readTokenInUse(credential, renewed)?.digest !== token?.digest)
     throw new IssueError('SecretReadFailed', 'the credential changed on the hub');
   const inUse = readCredentialInUse(credential, renewed);
-  const confirmed = async (target: Target) => await work(target, serviceAccountNamespace(await findOwnUsername(target, signal)));
+  const confirmed = async (target: Target) => await work(target, parseServiceAccountNamespace(await findOwnUsername(target, signal)));
   if (inUse.type === 'token') await clients.useOnce(registered, inUse.token, confirmed);
   else await clients.use({ ...registered, credential, renewed }, confirmed);
 }
@@ -231,7 +232,7 @@ async function proveNewToken(
 
 function toRecord(run: CredentialRun, { grant, anchor, found }: Obtained): RenewalRecord {
   return {
-    registeredDigest: digestOf(registeredToken(run.credential).reveal()),
+    registeredDigest: digestOf(readRegisteredToken(run.credential).reveal()),
     tokenDigest: digestOf(grant.token.reveal()),
     renewedAt: toWholeSecond(grant.issuedAt),
     expiresAt: toWholeSecond(grant.expiresAt),
@@ -263,7 +264,7 @@ export function collectReplacedAnchors(
   return replaced.slice(0, MAX_RECORDED);
 }
 
-function registeredToken(secret: Stored<Secret>): Sensitive<string> {
+function readRegisteredToken(secret: Stored<Secret>): Sensitive<string> {
   const credential = readCredential(secret);
   if (credential.type !== 'token') throw new IssueError('CredentialMissing', 'the registered Secret contains no token');
   return credential.token;
@@ -276,7 +277,7 @@ function registeredToken(secret: Stored<Secret>): Sensitive<string> {
 export async function writeRenewed({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
   const { namespace, name } = credential.metadata;
   if (renewed !== undefined && !isOverwritable(renewed)) {
-    const text = `Secret ${namespace}/${renewedName(name)} exists and was not created by Purser. Delete it`;
+    const text = `Secret ${namespace}/${toRenewedName(name)} exists without the label ${Label.renewed}=${LabelValue.renewed}. Delete the Secret`;
     throw new IssueError('SecretWriteFailed', text);
   }
   const writing =

@@ -1,4 +1,4 @@
-// Revokes all earlier tokens of a credential when an administrator requests it, for example after a theft. A renewal must have replaced
+// Revokes all earlier tokens of a credential when an administrator requests that, for example after a theft. A renewal must have replaced
 // the token in use.
 
 import { RenewalEventReason } from '../api/reasons.ts';
@@ -6,7 +6,7 @@ import { toSentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { readCredential, readRenewed } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import { listOwnAnchors, ownAnchorName } from '../targets/own-anchors.ts';
+import { listOwnAnchors, toOwnAnchorName } from '../targets/own-anchors.ts';
 import { toRenewedSecret } from '../targets/policy/renewed-secret.ts';
 import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
@@ -28,11 +28,11 @@ export async function revoke(run: CredentialRun, registered: RegisteredCluster):
     former: undefined,
     deleteFailures: 0,
     deleteFailure: undefined,
-    // The informer receives the record before the next attempt.
+    // Time for the informer to receive the record before the next attempt.
     deleteNotBefore: clock.monotonic() + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
   log.info({ key, anchors }, 'credential revoked');
-  const message = [toSentence(RenewalEventReason.CredentialRevoked), ...registeredNote(run)].join(' ');
+  const message = [toSentence(RenewalEventReason.CredentialRevoked), ...formatRegisteredNote(run)].join(' ');
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
 }
 
@@ -47,7 +47,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
     throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so tokens stay valid until they expire');
   const { uid: current } = record.anchor;
   // This anchor exists only if another leader has a renewal in progress.
-  const next = ownAnchorName(registeredUID, record.tokenDigest);
+  const next = toOwnAnchorName(registeredUID, record.tokenDigest);
   let count = 0;
   await runWithConfirmedCredential(run, registered, async (target, namespace) => {
     const listed = namespace === undefined ? [] : await listOwnAnchors(target, { namespace, registeredUID }, signal);
@@ -63,7 +63,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
 }
 
 /** Returns a sentence about a registered token that stays valid, because it is not bound to an anchor; empty otherwise. */
-function registeredNote({ credential, clock }: CredentialRun): readonly string[] {
+function formatRegisteredNote({ credential, clock }: CredentialRun): readonly string[] {
   const registered = readCredential(credential);
   if (registered.type !== 'token') return [];
   const { expiresAt, boundSecretUID } = parseTokenClaims(registered.token.reveal()) ?? {};

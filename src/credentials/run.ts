@@ -10,7 +10,7 @@ import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { readRenewed, readTokenInUse } from '../targets/credential.ts';
 import { ignoreIssueError } from '../targets/issue-error.ts';
-import { type RenewalTerms, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
+import { combineRenewalTerms, type RenewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
 import { parseRenewal, type RenewalRecord, renewRequestOf, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster, Registry } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -69,7 +69,7 @@ export function observe(
   const { clock, startedAt, settings } = deps;
   const { uid } = credential.metadata;
   const state = deps.tracked.track(key, uid);
-  const terms = renewalTerms(users.map(({ cluster }) => cluster));
+  const terms = combineRenewalTerms(users.map(({ cluster }) => cluster));
   changeTerms(state, terms);
   const now = clock.now();
   const { secret, isLost } = trackLatest(state, credential, renewed, now);
@@ -127,7 +127,7 @@ function trackLatest(
   const known = ignoreIssueError(() => readRenewed(credential, state.latest));
   const record = renewed && parseRenewal(renewed, credential.metadata.uid);
   if (isLater(known?.record, onHub?.record.renewedAt ?? record?.retiredAt, now)) return { secret: state.latest, isLost: true };
-  // Kept for its record of anchors, which the hub may lose: the token of this Secret renewed a former registered token, and is not in use.
+  // Kept for its record of anchors, which the hub may lose. Its token is not in use, for example because the registered token was replaced.
   if (onHub === undefined) state.former = (record && renewed) ?? state.latest ?? state.former;
   state.latest = onHub && renewed;
   return { secret: renewed, isLost: false };
@@ -154,7 +154,7 @@ function resetFailures(state: TrackedCredential): void {
   Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<TrackedCredential>);
 }
 
-/** Ends the delay after failures if they concern another token: an administrator has supplied a new one. */
+/** Ends the delay after failures if they concern another token, for example because an administrator has supplied a new one. */
 function forgetFailures(state: TrackedCredential, { digest }: TokenInUse): void {
   if (state.failures > 0 && state.failedDigest !== digest) resetFailures(state);
 }

@@ -33,7 +33,7 @@ export interface TrackedCredential {
   deleteFailure: RenewalFailure | undefined;
   /** Earliest time of the next anchor deletion or revocation, on the monotonic clock. */
   deleteNotBefore: number;
-  /** Number of writes that restored the Secret since the last renewal. */
+  /** Number of attempts to restore the Secret since the last renewal. */
   restores: number;
   /** Earliest time to restore the Secret, on the monotonic clock. */
   restoreNotBefore: number;
@@ -47,7 +47,7 @@ export class TrackedCredentials {
   track(key: string, uid: string): TrackedCredential {
     const known = this.#credentials.get(key);
     if (known?.uid === uid) return known;
-    const tracked = { ...initial(uid), former: known?.latest ?? known?.former };
+    const tracked = { ...createTrackedCredential(uid), former: known?.latest ?? known?.former };
     this.#credentials.set(key, tracked);
     return tracked;
   }
@@ -69,7 +69,7 @@ export class TrackedCredentials {
 
 const MIN_FAILURES = 2;
 
-function initial(uid: string): TrackedCredential {
+function createTrackedCredential(uid: string): TrackedCredential {
   return {
     uid,
     isAutomatic: undefined,

@@ -1,4 +1,5 @@
-// The ConfigMap that publishes the façade's CA certificate and settings to callers, who may not read the Secret of the serving certificate.
+// The ConfigMap that publishes the façade's CA certificate and settings to callers. They are not authorized to read the Secret of the
+// serving certificate.
 
 import { isDeepStrictEqual } from 'node:util';
 import { FacadeConfigMap } from '../api/names.ts';
@@ -19,7 +20,7 @@ export interface FacadeAccess {
 
 /** Settings that callers need, and the CA of the serving certificate. */
 export interface PublishedFacadeAccess extends FacadeAccess {
-  /** CA certificate as PEM; undefined for a public CA. */
+  /** CA certificate as PEM; undefined if the Secret of the serving certificate has no ca.crt, for example with a public CA. */
   readonly authority: string | undefined;
 }
 

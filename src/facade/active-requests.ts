@@ -28,7 +28,7 @@ export class ActiveRequests {
   readonly #arrived = new WeakMap<Socket, IncomingMessage>();
   /** HTTP/1.1 connections that a stream has taken over. */
   readonly #detached = new WeakSet<Socket>();
-  /** Functions to call when an HTTP/1.1 connection closes, one for each of its requests. */
+  /** Functions to call when an HTTP/1.1 connection closes: one for each request in progress on the connection. */
   readonly #endings = new WeakMap<Socket, Set<() => void>>();
   /** Actions to run when all responses in progress are complete, by connection. */
   readonly #afterResponses = new WeakMap<Socket, () => void>();
@@ -49,7 +49,7 @@ export class ActiveRequests {
   }
 
   /** Records the arrival of an HTTP/1.1 request that begins later. */
-  arrive(message: IncomingMessage): void {
+  recordArrival(message: IncomingMessage): void {
     this.#arrived.set(message.socket, message);
   }
 
@@ -63,7 +63,7 @@ export class ActiveRequests {
     const startedAt = this.#clock.monotonic();
     const endings = isHttp2(response) ? undefined : this.#trackEndings(message.socket);
     const forget = () => {
-      // Node keeps the response of an HTTP/2 stream in memory while the stream is open, and this listener would keep the exchange.
+      // Node keeps the response of an HTTP/2 stream in memory while the stream is open, and this listener would keep the exchange with it.
       response.off('close', onClose);
       endings?.delete(onClose);
     };
@@ -85,8 +85,8 @@ export class ActiveRequests {
   }
 
   /**
-   * Returns the set of functions to call when a connection closes: Node does not close the responses of a detached connection, such as one
-   * with a CONNECT request.
+   * Returns the set of functions that are called when a connection closes. The close events of responses are not sufficient: Node does not
+   * close the responses of a detached connection, such as one with a CONNECT request.
    */
   #trackEndings(socket: Socket): Set<() => void> {
     const known = this.#endings.get(socket);
@@ -105,14 +105,15 @@ export class ActiveRequests {
   }
 
   /**
-   * Calls `act` after the responses to the requests on a connection that have arrived completely, and after responses that have begun;
+   * Calls `act` as soon as a connection has neither a request in progress that has arrived completely nor a response that has begun.
    * `isCurrent` is false if the connection has received another request, or the rest of the last one, in the meantime. Returns false, and
-   * never calls `act`, if no request on the connection has arrived completely. Ignores all calls after the first that returned true.
+   * never calls `act`, if no request in progress on the connection has arrived completely. After a call has returned true, later calls
+   * return true as well, and ignore `act`.
    */
   afterResponses(socket: Socket, act: (isCurrent: boolean) => void): boolean {
     // Each further chunk of a malformed request leads to another call.
     if (this.#afterResponses.has(socket)) return true;
-    if (!this.#on(socket).some(({ message }) => message.complete)) return false;
+    if (!this.#findExchanges(socket).some(({ message }) => message.complete)) return false;
     const last = this.#arrived.get(socket);
     const wasComplete = last?.complete;
     this.#afterResponses.set(socket, () => act(this.#arrived.get(socket) === last && last?.complete === wasComplete));
@@ -147,7 +148,7 @@ export class ActiveRequests {
     const latest = this.#arrived.get(socket) ?? message;
     this.#latest.delete(socket);
     if (http2Stream === undefined) this.#detached.add(socket);
-    for (const each of this.#on(socket)) {
+    for (const each of this.#findExchanges(socket)) {
       this.#exchanges.delete(each);
       if (each !== exchange) each.close();
     }
@@ -166,10 +167,10 @@ export class ActiveRequests {
 
   /** Returns true if a request on a connection has arrived completely, or its response has begun. */
   #isServing(socket: Socket): boolean {
-    return this.#on(socket).some(({ message, response }) => message.complete || response.headersSent);
+    return this.#findExchanges(socket).some(({ message, response }) => message.complete || response.headersSent);
   }
 
-  #on(socket: Socket): readonly Exchange[] {
+  #findExchanges(socket: Socket): readonly Exchange[] {
     return [...this.#exchanges].filter(({ message }) => message.socket === socket);
   }
 

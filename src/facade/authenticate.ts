@@ -2,12 +2,12 @@
 
 import { hash, type KeyObject } from 'node:crypto';
 import { awaitReview, REVIEW_MS, readTokenReviewStatus, UnreadableReviewError } from '../access/hub-review.ts';
-import { type User, userKeyOf } from '../access/user.ts';
+import { computeUserKey, type User } from '../access/user.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { rejectOnAbort } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
-import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
+import { parseServiceAccountNamespace } from '../kubernetes/service-account.ts';
 import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { badRequest, unauthorized } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isFields } from '../kubernetes/untrusted.ts';
@@ -147,7 +147,10 @@ export class Authenticator {
   }
 }
 
-/** Throws 401 if the hub no longer accepts the token of a request that has waited, and 429 or 503 if the token cannot be reviewed. */
+/**
+ * Throws 401 if the hub no longer accepts the token of a request that has waited, or accepts it for a user with other attributes. Throws
+ * 429 or 503 if the token cannot be reviewed.
+ */
 export async function recheckToken({ caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal }): Promise<void> {
   signal.throwIfAborted();
   const isValid = caller.isStillValid('request');
@@ -162,7 +165,7 @@ interface PresentedToken {
   readonly use: TokenUse;
 }
 
-/** Admits every review of a known token for a stream: the number of streams is already limited. */
+/** Admission of a review of a known token for a stream. Such reviews need no limit, because the number of streams is limited. */
 const UNLIMITED: ReviewAdmission = { waitMs: 0, settle: () => {} };
 /**
  * Maximum age of the review of an accepted token, by use, in milliseconds. For streams, this time and the interval of `TokenChecks`
@@ -183,7 +186,7 @@ function isAuthenticated({ username, groups }: User): boolean {
 
 /** Returns true if all attributes are equal. A user who has lost a group must not keep the permissions of the group. */
 function isSame(user: User, found: User | undefined): boolean {
-  return found !== undefined && userKeyOf(found) === userKeyOf(user);
+  return found !== undefined && computeUserKey(found) === computeUserKey(user);
 }
 
 /** Returns the user in the response to a review, or undefined if the value is malformed. */
@@ -250,7 +253,7 @@ class SignedTokens {
   findUsername(token: string): string | undefined {
     this.#refresh();
     const { subject = '', expiresAt = Infinity } = parseTokenClaims(token) ?? {};
-    if (serviceAccountNamespace(subject) === undefined || expiresAt <= this.#options.clock.now()) return undefined;
+    if (parseServiceAccountNamespace(subject) === undefined || expiresAt <= this.#options.clock.now()) return undefined;
     return this.#keys.some((key) => isSignedBy(token, key)) ? subject : undefined;
   }
 

@@ -147,7 +147,7 @@ export class BodyStream {
     socket.once('close', cancel);
   }
 
-  /** Calls `end` of the writer, or of the next writer if there is none yet. */
+  /** Calls `end` of the writer, which ends the body. A writer that is set later is ended immediately. */
   stop(): void {
     this.#isStopped = true;
     this.#source?.end();

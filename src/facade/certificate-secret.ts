@@ -30,7 +30,8 @@ export function toServiceDnsNames(namespace: string): readonly string[] {
 
 /**
  * Returns a source that reads the Secret at most once every ten minutes, and again on the next call after a failure. The source rejects
- * while the Secret has no certificate or no key, and, unless `mayIssue` is true, while the Secret does not exist.
+ * if a request to the hub fails, while the Secret has no certificate or no key, and, unless `mayIssue` is true, while the Secret does not
+ * exist.
  */
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
@@ -58,8 +59,8 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   const { hub, namespace, name, mayIssue } = options;
   const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
   const current = mayIssue ? await renewIfDue(options, found) : found;
-  const certificate = servingCertificate(current, options);
-  const authority = current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined;
+  const certificate = toServingCertificate(current, options);
+  const authority = current?.data?.['ca.crt'] ? decodeText(current, 'ca.crt') : undefined;
   if (mayIssue) await publishFacadeAccess(hub, namespace, { authority, ...options.access });
   return certificate;
 }
@@ -87,7 +88,7 @@ async function issue(options: HubCertificateOptions, old: Secret | undefined): P
 const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
 function createData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
-  const authority = reusableAuthority(old, now) ?? createAuthority(now);
+  const authority = findReusableAuthority(old, now) ?? createAuthority(now);
   const { certificate, key } = issueServerCertificate(authority, [...toServiceDnsNames(namespace), ...LOCAL_NAMES], now);
   const texts = {
     'tls.crt': `${certificate}${authority.certificate}`,
@@ -98,10 +99,13 @@ function createData(namespace: string, old: Secret | undefined, now: number): Re
   return Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, Buffer.from(text).toString('base64')]));
 }
 
-/** Returns the CA in the Secret, or undefined if there is no Secret, or the CA would expire before a certificate that is issued now. */
-function reusableAuthority(secret: Secret | undefined, now: number): Certificate | undefined {
-  if (secret === undefined) return undefined;
-  const [certificate, key] = [textOf(secret, 'ca.crt'), textOf(secret, 'ca.key')];
+/**
+ * Returns the CA in the Secret; undefined if there is no Secret or no CA certificate in it, or if the CA would expire before a certificate
+ * that is issued now.
+ */
+function findReusableAuthority(secret: Secret | undefined, now: number): Certificate | undefined {
+  if (!secret?.data?.['ca.crt']) return undefined;
+  const [certificate, key] = [decodeText(secret, 'ca.crt'), decodeText(secret, 'ca.key')];
   const expiresAt = new X509Certificate(certificate).validToDate.getTime();
   return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
 }
@@ -113,24 +117,26 @@ function reusableAuthority(secret: Secret | undefined, now: number): Certificate
 function isIssuedByPurser(secret: Secret): boolean {
   if (secret.data?.['ca.key'] === undefined) return false;
   try {
-    return new X509Certificate(textOf(secret, 'tls.crt')).verify(createPublicKey(textOf(secret, 'ca.key')));
+    return new X509Certificate(decodeText(secret, 'tls.crt')).verify(createPublicKey(decodeText(secret, 'ca.key')));
   } catch {
     return false;
   }
 }
 
 function isFresh(secret: Secret, now: number): boolean {
-  return new X509Certificate(textOf(secret, 'tls.crt')).validToDate.getTime() - now > RENEW_BEFORE_MS;
+  return new X509Certificate(decodeText(secret, 'tls.crt')).validToDate.getTime() - now > RENEW_BEFORE_MS;
 }
 
-function servingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {
-  if (secret === undefined) throw new Error(`Secret ${namespace}/${name} was not found`);
+function toServingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {
+  if (secret === undefined)
+    throw new Error(`Secret ${namespace}/${name} was not found; create it, or start a controller with --facade-tls-secret ${name}`);
   const missing = ['tls.crt', 'tls.key'].find((key) => !secret.data?.[key]);
-  if (missing !== undefined) throw new Error(`Secret ${namespace}/${name} has no ${missing}`);
-  return { cert: textOf(secret, 'tls.crt'), key: textOf(secret, 'tls.key') };
+  if (missing !== undefined)
+    throw new Error(`Secret ${namespace}/${name} has no ${missing}; add it, or delete the Secret so that a controller re-creates it`);
+  return { cert: decodeText(secret, 'tls.crt'), key: decodeText(secret, 'tls.key') };
 }
 
-function textOf({ data }: Secret, key: string): string {
+function decodeText({ data }: Secret, key: string): string {
   return Buffer.from(data?.[key] ?? '', 'base64').toString();
 }
 

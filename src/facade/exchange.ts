@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { User } from '../access/user.ts';
-import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
+import { validateDns1123Label, validateDns1123Subdomain } from '../kubernetes/names.ts';
 import { isStream, sendHead, toBytes } from '../kubernetes/reply.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
 import { badRequest, pathNotFound, statusError, unclassified } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { parseTimeoutMs } from '../kubernetes/wire/options.ts';
-import { flag } from '../kubernetes/wire/query.ts';
+import { readFlag } from '../kubernetes/wire/query.ts';
 import { readBody } from '../kubernetes/wire/read-body.ts';
 import { toWarningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
@@ -68,7 +68,7 @@ export class Exchange implements FacadeRequest {
     // Without this listener, the body of an aborted HTTP/2 stream would end as if it were complete.
     if (this.isMultiplexed) message.once('aborted', this.#abandon);
     this.address = toAddressKey(message.socket.remoteAddress);
-    recordBody(message.socket, bodyLength(message));
+    recordBody(message.socket, parseBodyLength(message));
     this.requestId = this.header('audit-id') || randomUUID();
     this.url = message.url ?? '';
     this.query = parseUrl(this.url)?.query ?? new URLSearchParams();
@@ -112,7 +112,7 @@ export class Exchange implements FacadeRequest {
     return this.#caller;
   }
 
-  /** True for a streamed response, which ends as soon as the server stops. */
+  /** True for a streamed response, which ends as soon as the server begins to stop. */
   get isStreaming(): boolean {
     return this.#isStreaming;
   }
@@ -129,7 +129,9 @@ export class Exchange implements FacadeRequest {
 
   readonly warn = (text: string): void => void this.warnings.push(text);
 
-  /** Returns the value of the first header with this lowercase name, as Kubernetes does for repeated headers. */
+  /**
+   * Returns the value of the first header with this lowercase name, as Kubernetes does for repeated headers; undefined if there is none.
+   */
   header(name: string): string | undefined {
     const { rawHeaders } = this.message;
     for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -162,7 +164,7 @@ export class Exchange implements FacadeRequest {
 
   /** Limits the request to the duration in its `timeout` parameter, unless it is a watch. Throws 400 for a value that is not a duration. */
   startTimeout(): void {
-    if (!this.query.has('timeout') || (this.method === 'GET' && flag(this.query, 'watch'))) return;
+    if (!this.query.has('timeout') || (this.method === 'GET' && readFlag(this.query, 'watch'))) return;
     const expired = () =>
       statusError('Timeout', 'Timeout: request did not complete within requested timeout - context deadline exceeded', {});
     this.#cancelTimeout = this.clock.wakeAfter(parseTimeoutMs(this.query), () => this.#ending.abort(expired()));
@@ -222,7 +224,7 @@ export class Exchange implements FacadeRequest {
   }
 
   readonly #abandon = (): void => {
-    this.#ending.abort(new AbandonedError('the caller has disconnected'));
+    this.#ending.abort(new AbandonedError('the caller has disconnected, or the server is stopping'));
   };
 
   /** Writes the response, and ends it unless a stream continues it or the rest of the body has to be discarded first. */
@@ -297,7 +299,7 @@ export class Exchange implements FacadeRequest {
   }
 }
 
-/** Throws 431 for HTTP/2 headers above the limit. Node enforces the limit only after the client has acknowledged the setting. */
+/** Throws 431 for HTTP/2 headers above the limit. Node enforces the limit only after the client has acknowledged it. */
 function checkHeaderBytes(rawHeaders: readonly string[]): void {
   const bytes = rawHeaders.reduce((sum, text) => sum + text.length, 0);
   if (bytes > MAX_HEADER_BYTES) throw unclassified('the request headers are larger than 16 KiB', 431);
@@ -305,8 +307,8 @@ function checkHeaderBytes(rawHeaders: readonly string[]): void {
 
 /** Checks the headers of a request, in addition to Node's own checks. Throws 400 or 417. */
 function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
-  const hosts = valuesOf(rawHeaders, 'host');
-  const [authority = hosts[0]] = valuesOf(rawHeaders, ':authority');
+  const hosts = findHeaders(rawHeaders, 'host');
+  const [authority = hosts[0]] = findHeaders(rawHeaders, ':authority');
   if (authority === undefined) throw badRequest('the request has no Host header');
   // Node uses the first Host header; a proxy may use another one.
   if (hosts.length > 1 || (hosts[0] ?? authority) !== authority)
@@ -319,7 +321,7 @@ function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
 }
 
 /** Returns the values of all headers with this lowercase name. */
-function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
+function findHeaders(rawHeaders: readonly string[], name: string): readonly string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && isNamed(rawHeaders[index - 1], name));
 }
 
@@ -335,11 +337,11 @@ const VALID_HOST = /^[\w!$%&'()*+,.:;=[\]~-]*$/;
 /** Returns true if the value of a path parameter is a valid name. The value of a wildcard is not checked. */
 function isName(param: string, value: string): boolean {
   if (param === '*') return true;
-  return (param === 'namespace' ? dns1123LabelProblems(value) : dns1123SubdomainProblems(value)).length === 0;
+  return (param === 'namespace' ? validateDns1123Label(value) : validateDns1123Subdomain(value)).length === 0;
 }
 
 /** Returns the length of the body of a request in bytes, or Infinity if the length is unknown. */
-function bodyLength({ headers }: IncomingMessage): number {
+function parseBodyLength({ headers }: IncomingMessage): number {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers;
   return length === undefined && encoding !== undefined ? Infinity : Number(length ?? 0);
 }
@@ -348,5 +350,5 @@ function bodyLength({ headers }: IncomingMessage): number {
 function isShort(message: IncomingMessage): boolean {
   // A client that waits for `100 Continue` may send its next request instead of the body.
   if (message.headers.expect) return false;
-  return bodyLength(message) <= MAX_REST_BYTES;
+  return parseBodyLength(message) <= MAX_REST_BYTES;
 }

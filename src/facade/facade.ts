@@ -15,7 +15,7 @@ import { Authenticator } from './authenticate.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
 import { type SeatLimits, SeatQueue } from './limits/seat-queue.ts';
-import { RequestRateLimiter, tenantOf } from './limits/tenant.ts';
+import { RequestRateLimiter, toTenant } from './limits/tenant.ts';
 import type { Lists } from './lists.ts';
 import { createOpenApiDocument } from './openapi.ts';
 import type { PublicDocument, Route } from './router.ts';
@@ -46,13 +46,14 @@ export interface FacadeSettings {
   readonly facadeAnnotations?: readonly string[];
   /**
    * Namespaces on target clusters that an RBAC rule with resourceNames must name; a rule for a whole cluster or set does not cover them.
+   * PROTECTED_NAMESPACES by default.
    */
   readonly protectedNamespaces?: readonly string[];
   /** Maximum lifetime of tokens, in seconds; unlimited by default. */
   readonly maxExpirationSeconds?: number | undefined;
   /** Audiences that tokens may have; all by default. */
   readonly allowedAudiences?: readonly string[] | undefined;
-  /** Interval at which the controller probes each cluster, in milliseconds. */
+  /** Interval at which the controller probes each cluster, in milliseconds; PROBE_INTERVAL_MS by default. */
   readonly probeIntervalMs?: number;
 }
 
@@ -122,11 +123,11 @@ function assembleServer(options: FacadeOptions, certificate: ServingCertificate,
     keepAliveMs: options.keepAliveMs,
     arrivalMs: options.arrivalMs,
     isHttp2Served: settings.facadeHttp2,
-    routes: [tokenRoute(options), ...(lists?.routes ?? [])],
+    routes: [createTokenRoute(options), ...(lists?.routes ?? [])],
     documents: [createOpenApiDocument(facadePath, lists?.listings ?? [], { hasDefaultAudiences: defaultAudiences.length > 0 }), ...page],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
-      const tenant = tenantOf(user.username);
+      const tenant = toTenant(user.username);
       rateLimiter.count(tenant);
       return queue.acquire(tenant, signal);
     },
@@ -135,7 +136,7 @@ function assembleServer(options: FacadeOptions, certificate: ServingCertificate,
   });
 }
 
-function tokenRoute({ hub, clients, findRegistration, clock, log, settings, metrics }: FacadeOptions): Route {
+function createTokenRoute({ hub, clients, findRegistration, clock, log, settings, metrics }: FacadeOptions): Route {
   const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, probeIntervalMs = PROBE_INTERVAL_MS } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [], facadeAudiences: ownAudiences = [] } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });

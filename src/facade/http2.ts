@@ -75,9 +75,9 @@ const ACKNOWLEDGE_MS = 15_000;
 const MAX_STREAMS = 100;
 /** Maximum number of bytes of a request body that a client may send before the façade reads them. */
 const WINDOW_BYTES = 16_384;
-/** Maximum size of the request headers, in bytes. Node applies this limit only after the client has acknowledged the setting. */
+/** Maximum size of the request headers, in bytes. Over HTTP/2, Node applies this limit only after the client has acknowledged it. */
 export const MAX_HEADER_BYTES = 16_384;
-/** Time for a client to close its side of a connection, in milliseconds. */
+/** Time until a connection that begins to close is destroyed, even if requests are in progress, in milliseconds. */
 const LINGER_MS = 1_000;
 /** Time for the requests in progress to end on a connection that accepts no more requests, in milliseconds. */
 const CLOSING_MS = 10_000;
@@ -215,7 +215,7 @@ export class Http2Connections {
     session.on('stream', (stream, headers, _flags, rawHeaders) => {
       cancel();
       connection.streams += 1;
-      // A client may reset a request that waits for its turn. Node throws an error that has no listener.
+      // A client may reset a request that waits for its turn. Without this listener, Node would throw the error.
       stream.on('error', ignore);
       if (!stream.endAfterHeaders) keepSessionOf(stream);
       stream.once('close', () => {
@@ -257,13 +257,13 @@ export class Http2Connections {
     if (stream.destroyed) return;
     const message = new Http2Request(stream, headers, {}, rawHeaders);
     const response = new Http2Response(stream);
-    // Node emits no close event for the response to a HEAD request whose stream closes first.
+    // Node emits no close event for the response to a HEAD request if the stream closes before the response has ended.
     if (message.method === 'HEAD') stream.once('close', () => !response.writableEnded && response.emit('close'));
     // Without a reader, Node resets the stream after the response, even if the end of the response still has to be sent.
     if (stream.endAfterHeaders) stream.resume();
     else {
       message.receive(stream);
-      // A short body has usually arrived together with the headers.
+      // A short body has usually arrived together with the headers, and needs no time limit.
       if (stream.state.remoteClose === 0) this.#limitBody(stream);
     }
     this.#options.serve(message as unknown as IncomingMessage, response as unknown as ServerResponse);
@@ -301,7 +301,7 @@ class Http2Request extends Http2ServerRequest {
   #length = 0;
   #isPushed = false;
 
-  /** The body is pushed when it is complete, or longer than any endpoint accepts. */
+  /** Does nothing: `receive` pushes the body when it is complete, or longer than any endpoint accepts. */
   override _read(): void {}
 
   /** Receives the body. Discards the rest of a body that is too long. */
@@ -348,7 +348,7 @@ const nativeSessions = new FinalizationRegistry<object>(ignore);
  * session before the stream.
  */
 function keepSessionOf(stream: ServerHttp2Stream): void {
-  const [native, session] = [nativeOf(stream), nativeOf(stream.session)];
+  const [native, session] = [findNative(stream), findNative(stream.session)];
   if (native !== undefined && session !== undefined) nativeSessions.register(native, session);
 }
 
@@ -356,7 +356,7 @@ function keepSessionOf(stream: ServerHttp2Stream): void {
  * Returns the native object of a session or a stream, which Node does not expose. Returns undefined after the session or the stream has
  * ended.
  */
-function nativeOf(owner: object = {}): object | undefined {
+function findNative(owner: object = {}): object | undefined {
   handle ??= Object.getOwnPropertySymbols(owner).find(({ description }) => description === 'kHandle');
   return handle && (owner as Readonly<Record<symbol, object | undefined>>)[handle];
 }

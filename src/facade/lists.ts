@@ -1,5 +1,5 @@
 // All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts, and add it to LISTS, or to
-// LISTS_ON_DEMAND if a process needs its objects only for the list.
+// LISTS_ON_DEMAND if no other part of a process needs the objects.
 
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
@@ -33,13 +33,13 @@ export interface ListsOptions<L extends ListsByInformer> extends Omit<ListEndpoi
   readonly lists: L;
   readonly informers: ListInformers<L>;
   /** Lists whose informers run only while callers use them; none by default. */
-  readonly listsOnDemand?: readonly ListOnDemand[];
+  readonly listsOnDemand?: readonly OnDemandList[];
   /** Limits on watches of all lists together. */
   readonly watchLimits: WatchLimits;
 }
 
 /** A list whose informers run only while callers use it. */
-interface ListOnDemand {
+interface OnDemandList {
   readonly listing: Listing;
   create(options: Omit<ListEndpointsOptions<ApiObject>, 'list' | 'objects'>): ListEndpoints;
 }
@@ -51,8 +51,8 @@ interface OnDemandSettings extends Omit<ManagedTokenInformersOptions, 'client' |
   readonly onProblem: (problem: ListWatchProblem, forbiddenRemedy: string) => void;
 }
 
-/** Returns the lists whose informers run on demand. A façade without a controller needs these objects only for the lists. */
-export function createListsOnDemand({ hub: client, log, onProblem, ...options }: OnDemandSettings): readonly ListOnDemand[] {
+/** Returns the lists whose informers run only while callers use them. */
+export function createListsOnDemand({ hub: client, log, onProblem, ...options }: OnDemandSettings): readonly OnDemandList[] {
   const onOverBudget = (namespace: string, resource: string) =>
     log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace exceeds its budget for the list of ManagedTokens');
   return LISTS_ON_DEMAND.map(({ list, createInformers }) => ({
@@ -71,7 +71,7 @@ const LIST_REMEDY =
   'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
 
 const BUDGET_REMEDY =
-  'split or delete the largest objects in the namespace; for budgets and their effects, see "Limits of the façade" in docs/operating.md';
+  'shorten or delete the largest objects of this resource in the namespace; for budgets and their effects, see "Limits of the façade" in docs/operating.md';
 
 /** The endpoints of all lists. */
 export interface Lists extends Pick<ListEndpoints, 'routes' | 'countWatches' | 'run'> {

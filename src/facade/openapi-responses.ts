@@ -1,6 +1,6 @@
 // Headers and error responses of the façade's OpenAPI document.
 
-import { type OpenApiSchema, refTo } from './openapi-schemas.ts';
+import { createRef, type OpenApiSchema } from './openapi-schemas.ts';
 
 /** Response Object of OpenAPI. */
 export interface OpenApiResponse {
@@ -19,19 +19,19 @@ interface Header {
 export function createSuccessHeaders({ isToken = false, varies = false }: { readonly isToken?: boolean; readonly varies?: boolean }) {
   return {
     'Audit-Id': AUDIT_ID,
-    'Cache-Control': cacheControl(isToken ? 'no-cache, no-store, private' : 'no-cache, private'),
-    ...(isToken && { Warning: header('Warnings with code 299, for example about unknown fields.', { type: 'string' }, false) }),
-    ...(varies && { Vary: header('Request headers that the response depends on.', { type: 'string' }) }),
+    'Cache-Control': createCacheControlHeader(isToken ? 'no-cache, no-store, private' : 'no-cache, private'),
+    ...(isToken && { Warning: createHeader('Warnings with code 299, for example about unknown fields.', { type: 'string' }, false) }),
+    ...(varies && { Vary: createHeader('Request headers that the response depends on.', { type: 'string' }) }),
   };
 }
 
-const AUDIT_ID = header('Request ID: the Audit-Id header of the request, or a random UUID.', { type: 'string', minLength: 1 });
+const AUDIT_ID = createHeader('Request ID: the Audit-Id header of the request, or a random UUID.', { type: 'string', minLength: 1 });
 
-function cacheControl(value: string): Header {
-  return header('Directives for caches.', { type: 'string', enum: [value] });
+function createCacheControlHeader(value: string): Header {
+  return createHeader('Directives for caches.', { type: 'string', enum: [value] });
 }
 
-function header(description: string, schema: OpenApiSchema, required = true): Header {
+function createHeader(description: string, schema: OpenApiSchema, required = true): Header {
   return { description, required, schema };
 }
 
@@ -66,7 +66,7 @@ type ErrorCode = CommonCode | keyof OwnErrors;
 
 /** Errors of all operations. */
 const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
-/** Errors of requests that may not have been read. Over HTTP/1.1, Node.js rejects such a request, and the response has no Audit-Id. */
+/** Error codes, besides 400, with which Node.js can reject a request over HTTP/1.1. The response then has no Audit-Id. */
 const UNREAD: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
 /** Returns the error responses of an operation: the common ones, those with codes in `more`, and its own. */
@@ -78,34 +78,36 @@ export function createErrorResponses(
   const descriptions = { ...Object.fromEntries([...COMMON, ...more].map((code) => [code, ERRORS[code]])), ...own };
   const responses = Object.entries(descriptions)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([code, description]) => [code, errorResponse(code as ErrorCode, method, description)] as const);
+    .map(([code, description]) => [code, createErrorResponse(code as ErrorCode, method, description)] as const);
   return Object.fromEntries(responses);
 }
 
-function errorResponse(code: ErrorCode, method: string, description: string): OpenApiResponse {
-  const json = { 'application/json': { schema: refTo('Status') } };
+function createErrorResponse(code: ErrorCode, method: string, description: string): OpenApiResponse {
+  const json = { 'application/json': { schema: createRef('Status') } };
   const auditId = { ...AUDIT_ID, required: code !== '400' && !UNREAD.has(code) };
   return {
     description,
     headers: {
       'Audit-Id': auditId,
-      'Cache-Control': cacheControl('no-cache, private'),
+      'Cache-Control': createCacheControlHeader('no-cache, private'),
       ...createErrorHeaders(code, method),
     },
     content: { ...json, 'application/yaml': json['application/json'] },
   };
 }
 
-const RETRY_AFTER = header('Time to wait before a retry, in seconds.', { type: 'integer', minimum: 1 });
+const RETRY_AFTER = createHeader('Time to wait before a retry, in seconds.', { type: 'integer', minimum: 1 });
 
 function createErrorHeaders(code: ErrorCode, method: string): Readonly<Record<string, Header>> {
-  if (code === '405') return { Allow: header('Method that the path allows.', { type: 'string', enum: [method] }) };
+  if (code === '405') return { Allow: createHeader('Method that the path allows.', { type: 'string', enum: [method] }) };
   return HEADERS[code] ?? {};
 }
 
 const HEADERS: Partial<Record<ErrorCode, Readonly<Record<string, Header>>>> = {
-  '401': { 'WWW-Authenticate': header('Authentication scheme.', { type: 'string', enum: ['Bearer'] }) },
-  '403': { 'X-Content-Type-Options': header('Prevents browsers from guessing the content type.', { type: 'string', enum: ['nosniff'] }) },
+  '401': { 'WWW-Authenticate': createHeader('Authentication scheme.', { type: 'string', enum: ['Bearer'] }) },
+  '403': {
+    'X-Content-Type-Options': createHeader('Prevents browsers from guessing the content type.', { type: 'string', enum: ['nosniff'] }),
+  },
   '429': { 'Retry-After': RETRY_AFTER },
   '503': { 'Retry-After': RETRY_AFTER },
   '504': { 'Retry-After': { ...RETRY_AFTER, required: false } },

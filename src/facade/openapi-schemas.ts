@@ -31,23 +31,23 @@ export interface OpenApiSchema {
 export type Properties = Readonly<Record<string, OpenApiSchema>>;
 
 /** Returns the schema of a response object with exactly these properties; all are required except the optional ones. */
-export function object(description: string, properties: Properties, optional: readonly string[] = []): OpenApiSchema {
+export function describeObject(description: string, properties: Properties, optional: readonly string[] = []): OpenApiSchema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', description, ...(required.length > 0 && { required }), properties, additionalProperties: false };
 }
 
 /** Returns the schema of a string. */
-export function text(description: string): OpenApiSchema {
+export function describeText(description: string): OpenApiSchema {
   return { type: 'string', description };
 }
 
 /** Returns the schema of a string with one of these values. */
-export function oneOfTexts(description: string, values: readonly string[]): OpenApiSchema {
+export function describeEnum(description: string, values: readonly string[]): OpenApiSchema {
   return { type: 'string', description, enum: values };
 }
 
 /** Returns a reference to a schema of the document. */
-export function refTo(name: string): OpenApiSchema {
+export function createRef(name: string): OpenApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
@@ -91,38 +91,38 @@ function mapValues(schemas: Readonly<Record<string, Schema>>, convert: (schema: 
 }
 
 /** Schema of metav1.Status. */
-export const STATUS_SCHEMA = object(
+export const STATUS_SCHEMA = describeObject(
   'Error in the format of kube-apiserver.',
   {
-    apiVersion: oneOfTexts('v1', ['v1']),
-    kind: oneOfTexts('Status', ['Status']),
-    metadata: object(
+    apiVersion: describeEnum('v1', ['v1']),
+    kind: describeEnum('Status', ['Status']),
+    metadata: describeObject(
       'Empty, unless a continue token has expired.',
-      { continue: text('Token that replaces the expired one, and continues the list at the latest resource version.') },
+      { continue: describeText('Token that replaces the expired one, and continues the list at the latest resource version.') },
       ['continue'],
     ),
-    status: oneOfTexts('Failure', ['Failure']),
-    message: text('Error message.'),
-    reason: oneOfTexts(
+    status: describeEnum('Failure', ['Failure']),
+    message: describeText('Error message.'),
+    reason: describeEnum(
       'Machine-readable type of the error, for example NotFound; absent for errors that Kubernetes does not classify.',
       STATUS_REASONS,
     ),
-    details: object(
+    details: describeObject(
       'Object that the error refers to, and causes of the error.',
       {
-        name: text('Name of the object.'),
-        group: text('API group of the object.'),
-        kind: text('Kind or resource of the object.'),
-        uid: text('UID of the object.'),
+        name: describeText('Name of the object.'),
+        group: describeText('API group of the object.'),
+        kind: describeText('Kind or resource of the object.'),
+        uid: describeText('UID of the object.'),
         causes: {
           type: 'array',
           description: 'Causes of the error, for example invalid fields.',
-          items: object(
+          items: describeObject(
             'One cause.',
             {
-              reason: text('Machine-readable type of the cause, for example FieldValueInvalid.'),
-              message: text('Description of the cause.'),
-              field: text('Path of the invalid field.'),
+              reason: describeText('Machine-readable type of the cause, for example FieldValueInvalid.'),
+              message: describeText('Description of the cause.'),
+              field: describeText('Path of the invalid field.'),
             },
             ['reason', 'message', 'field'],
           ),
@@ -150,15 +150,15 @@ export interface ListedKind {
 
 /** Returns the schema of a list, which refers to the schema of its items. */
 export function toListSchema({ kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
-  return object(`One page of ${kind}s.`, {
-    apiVersion: oneOfTexts(`${group}/${version}`, [`${group}/${version}`]),
-    kind: oneOfTexts(listKind, [listKind]),
-    metadata: object(
+  return describeObject(`One page of ${kind}s.`, {
+    apiVersion: describeEnum(`${group}/${version}`, [`${group}/${version}`]),
+    kind: describeEnum(listKind, [listKind]),
+    metadata: describeObject(
       'Metadata of the list.',
       {
-        selfLink: text('Path of the list.'),
-        resourceVersion: { ...text('Resource version of the list, from which a watch can start.'), pattern: RESOURCE_VERSION },
-        continue: { ...text('Token for the next page; empty on the last page.'), pattern: CONTINUE_TOKEN },
+        selfLink: describeText('Path of the list.'),
+        resourceVersion: { ...describeText('Resource version of the list, from which a watch can start.'), pattern: RESOURCE_VERSION },
+        continue: { ...describeText('Token for the next page; empty on the last page.'), pattern: CONTINUE_TOKEN },
         remainingItemCount: {
           type: 'integer',
           format: 'int64',
@@ -168,22 +168,22 @@ export function toListSchema({ kind: { group, version, kind, listKind } }: Liste
       },
       ['remainingItemCount'],
     ),
-    items: { type: 'array', items: refTo(kind), description: 'Objects, sorted by namespace and name.' },
+    items: { type: 'array', items: createRef(kind), description: 'Objects, sorted by namespace and name.' },
   });
 }
 
 /** Returns the schema of the events of a watch, each of which is a separate JSON document. */
 export function toWatchEventSchema(listed: ListedKind): OpenApiSchema {
   const { group, version, kind } = listed.kind;
-  const bookmark = object(`${kind} that has only a resource version.`, {
-    apiVersion: oneOfTexts(`${group}/${version}`, [`${group}/${version}`]),
-    kind: oneOfTexts(kind, [kind]),
-    metadata: object(
+  const bookmark = describeObject(`${kind} that has only a resource version.`, {
+    apiVersion: describeEnum(`${group}/${version}`, [`${group}/${version}`]),
+    kind: describeEnum(kind, [kind]),
+    metadata: describeObject(
       'Metadata of the bookmark.',
       {
-        resourceVersion: { ...text('Resource version to resume from.'), pattern: RESOURCE_VERSION },
-        annotations: object('Present on the bookmark after the initial events.', {
-          'k8s.io/initial-events-end': oneOfTexts('true', ['true']),
+        resourceVersion: { ...describeText('Resource version to resume from.'), pattern: RESOURCE_VERSION },
+        annotations: describeObject('Present on the bookmark after the initial events.', {
+          'k8s.io/initial-events-end': describeEnum('true', ['true']),
         }),
       },
       ['annotations'],
@@ -192,12 +192,15 @@ export function toWatchEventSchema(listed: ListedKind): OpenApiSchema {
   return {
     description: 'One event of a watch: one line of the stream.',
     oneOf: [
-      object('Change to an object.', {
-        type: oneOfTexts('Type of the change, as visible to the caller.', ['ADDED', 'MODIFIED', 'DELETED']),
-        object: refTo(kind),
+      describeObject('Change to an object.', {
+        type: describeEnum('Type of the change, as visible to the caller.', ['ADDED', 'MODIFIED', 'DELETED']),
+        object: createRef(kind),
       }),
-      object('Bookmark with a resource version to resume from.', { type: oneOfTexts('BOOKMARK', ['BOOKMARK']), object: bookmark }),
-      object('Last event of a watch that fails.', { type: oneOfTexts('ERROR', ['ERROR']), object: refTo('Status') }),
+      describeObject('Bookmark with a resource version to resume from.', {
+        type: describeEnum('BOOKMARK', ['BOOKMARK']),
+        object: bookmark,
+      }),
+      describeObject('Last event of a watch that fails.', { type: describeEnum('ERROR', ['ERROR']), object: createRef('Status') }),
     ],
   };
 }

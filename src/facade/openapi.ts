@@ -1,19 +1,19 @@
 // The OpenAPI v3 document of the façade. docs/api.md is generated from it.
 
 import { NamePattern } from '../kubernetes/names.ts';
-import { type Reply, textReply } from '../kubernetes/reply.ts';
-import { fieldSelectorPattern } from '../kubernetes/selectors/field-selector.ts';
+import { createTextReply, type Reply } from '../kubernetes/reply.ts';
+import { createFieldSelectorPattern } from '../kubernetes/selectors/field-selector.ts';
 import { LABEL_SELECTOR_PATTERN } from '../kubernetes/selectors/label-selector.ts';
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
 import { MAX_SELECTOR_BYTES } from './limits/selector-size.ts';
-import { type Listing, listPath } from './listwatch/filtered-list.ts';
+import { type Listing, toListPath } from './listwatch/filtered-list.ts';
 import { createErrorResponses, createSuccessHeaders, type OpenApiResponse } from './openapi-responses.ts';
 import {
   CONTINUE_TOKEN,
+  createRef,
   type OpenApiSchema,
   type Properties,
   REQUESTED_VERSION,
-  refTo,
   STATUS_SCHEMA,
   toListSchema,
   toWatchEventSchema,
@@ -23,7 +23,7 @@ import { createTokenSchemas } from './tokens/token-schema.ts';
 
 /** Settings that change the document. */
 export interface DocumentOptions {
-  /** True if requests without audiences are accepted. */
+  /** True if requests without audiences are accepted; false if undefined. */
   readonly hasDefaultAudiences?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function createOpenApiDocument(path: string, listings: readonly Listing[]
     reply({ preferences }) {
       const representation = negotiateDocument(preferences, { isRouted: false });
       const key = `${representation.contentType} ${representation.pretty}`;
-      const reply = replies.get(key) ?? toSharedReply(textReply(200, text, representation));
+      const reply = replies.get(key) ?? toSharedReply(createTextReply(200, text, representation));
       replies.set(key, reply);
       return reply;
     },
@@ -56,29 +56,29 @@ export function buildOpenApi(path: string, listings: readonly Listing[], { hasDe
     security: [{ bearer: [] }],
     paths: {
       [`/${path}/{cluster}/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token`]: { post: CREATE_TOKEN },
-      ...Object.fromEntries(listings.flatMap(listOperations)),
+      ...Object.fromEntries(listings.flatMap(createListOperations)),
     },
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
       schemas: {
         ...createTokenSchemas(hasDefaultAudiences),
-        ...Object.fromEntries(listings.flatMap(listedSchemas)),
+        ...Object.fromEntries(listings.flatMap(createListedSchemas)),
         Status: STATUS_SCHEMA,
       },
     } as const satisfies { readonly schemas: Properties; readonly securitySchemes: object },
   };
 }
 
-function listedSchemas(listing: Listing): readonly (readonly [string, OpenApiSchema])[] {
+function createListedSchemas(listing: Listing): readonly (readonly [string, OpenApiSchema])[] {
   const { kind, listKind } = listing.kind;
   return [
     [kind, listing.schema],
     [listKind, toListSchema(listing)],
-    [eventName(kind), toWatchEventSchema(listing)],
+    [toEventName(kind), toWatchEventSchema(listing)],
   ];
 }
 
-function eventName(kind: string): string {
+function toEventName(kind: string): string {
   return `${kind}WatchEvent`;
 }
 
@@ -107,32 +107,32 @@ const CREATE_TOKEN: Operation = {
   description:
     'The request body and the response are TokenRequest objects of authentication.k8s.io/v1, in JSON or YAML. The body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient. For a protected namespace, such as kube-system, the resource name must include the namespace.',
   parameters: [
-    inPath('cluster', 'Name of the Cluster.', 'prod-eu'),
-    inPath('namespace', 'Namespace of the service account on the cluster.', 'deploy'),
-    inPath('name', 'Name of the service account.', 'deployer'),
-    inQuery(
+    createPathParameter('cluster', 'Name of the Cluster.', 'prod-eu'),
+    createPathParameter('namespace', 'Namespace of the service account on the cluster.', 'deploy'),
+    createPathParameter('name', 'Name of the service account.', 'deployer'),
+    createQueryParameter(
       'dryRun',
       { type: 'string', enum: ['All'] },
       'If All, the request is checked but no token is issued, and status.token is empty.',
     ),
-    inQuery(
+    createQueryParameter(
       'fieldManager',
       { type: 'string', maxLength: 127, pattern: '^[^\\u0000-\\u001F\\u007F-\\u00A0]*$' },
       'Name of the actor that sends the request: at most 127 printable characters, and at most 128 bytes.',
     ),
-    inQuery(
+    createQueryParameter(
       'fieldValidation',
       { type: 'string', enum: ['Ignore', 'Warn', 'Strict', ''] },
       'Handling of unknown and duplicate fields: Ignore, Warn (default; adds a Warning header for each field) or Strict (rejects the request with 400).',
     ),
-    prettyParameter(),
+    createPrettyParameter(),
   ],
   requestBody: {
     required: true,
     description: 'The body can be up to 8 KiB long; up to 1 KiB if it is YAML but not JSON.',
     content: {
-      'application/json': { schema: refTo('TokenRequest'), example: EXAMPLE },
-      'application/yaml': { schema: refTo('TokenRequest'), example: EXAMPLE },
+      'application/json': { schema: createRef('TokenRequest'), example: EXAMPLE },
+      'application/yaml': { schema: createRef('TokenRequest'), example: EXAMPLE },
       'application/vnd.kubernetes.protobuf': { schema: PROTOBUF },
     },
   },
@@ -140,7 +140,7 @@ const CREATE_TOKEN: Operation = {
     '201': {
       description: 'The token, or the result of a dry run.',
       headers: createSuccessHeaders({ isToken: true }),
-      content: jsonOrYaml(refTo('TokenResponse')),
+      content: toJsonAndYaml(createRef('TokenResponse')),
     },
     ...createErrorResponses('POST', ['403', '409', '413', '415', '422', '4XX'], {
       '404': 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
@@ -151,20 +151,20 @@ const CREATE_TOKEN: Operation = {
 };
 
 /** Returns the operations of a list by path. The operations of a namespaced kind are named as in kube-apiserver. */
-function listOperations(listing: Listing): readonly (readonly [string, { readonly get: Operation }])[] {
+function createListOperations(listing: Listing): readonly (readonly [string, { readonly get: Operation }])[] {
   const { kind } = listing;
-  const all = listPath(listing, '');
+  const all = toListPath(listing, '');
   if (!kind.namespaced)
     return [
-      [all, { get: listOperation(listing, { operationId: `list${kind.kind}`, parameters: [] }) }],
-      [`${all}/{name}`, { get: readOperation(listing, { operationId: `read${kind.kind}`, parameters: [] }) }],
+      [all, { get: createListOperation(listing, { operationId: `list${kind.kind}`, parameters: [] }) }],
+      [`${all}/{name}`, { get: createReadOperation(listing, { operationId: `read${kind.kind}`, parameters: [] }) }],
     ];
-  const parameters = [inPath('namespace', `Namespace of the ${kind.kind}s.`, 'team-a')];
-  const namespaced = listPath(listing, '{namespace}');
+  const parameters = [createPathParameter('namespace', `Namespace of the ${kind.kind}s.`, 'team-a')];
+  const namespaced = toListPath(listing, '{namespace}');
   return [
-    [all, { get: listOperation(listing, { operationId: `list${kind.kind}ForAllNamespaces`, parameters: [] }) }],
-    [namespaced, { get: listOperation(listing, { operationId: `listNamespaced${kind.kind}`, parameters }) }],
-    [`${namespaced}/{name}`, { get: readOperation(listing, { operationId: `readNamespaced${kind.kind}`, parameters }) }],
+    [all, { get: createListOperation(listing, { operationId: `list${kind.kind}ForAllNamespaces`, parameters: [] }) }],
+    [namespaced, { get: createListOperation(listing, { operationId: `listNamespaced${kind.kind}`, parameters }) }],
+    [`${namespaced}/{name}`, { get: createReadOperation(listing, { operationId: `readNamespaced${kind.kind}`, parameters }) }],
   ];
 }
 
@@ -182,49 +182,21 @@ const LIST_ERRORS = {
 const INT64 = { type: 'integer', format: 'int64' };
 const FLAG = { type: 'boolean' };
 
-function listOperation(listing: Listing, named: NamedOperation): Operation {
+function createListOperation(listing: Listing, named: NamedOperation): Operation {
   const { kind, listKind } = listing.kind;
   const { operationId, parameters } = named;
   return {
     operationId,
     summary: `Lists or watches the ${kind}s that the caller may see.`,
     description: `Returns the ${kind}s that RBAC on the hub allows the caller to get or list; either verb is enough, unlike on the hub, where get does not permit a list. A caller without permissions receives an empty list. A watch can start at the resource version of a list. When the caller gains or loses permissions, the watch sends ADDED or DELETED events for the affected ${kind}s.`,
-    parameters: [
-      ...parameters,
-      ...selectorParameters(listing),
-      inQuery('limit', INT64, `Maximum number of ${kind}s in one page; unlimited if absent, 0 or negative, and with resourceVersion=0.`),
-      inQuery(
-        'continue',
-        { type: 'string', pattern: CONTINUE_TOKEN },
-        'Token for the next page: metadata.continue of the previous page. Cannot be combined with resourceVersion or resourceVersionMatch.',
-      ),
-      inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, VERSION),
-      inQuery(
-        'resourceVersionMatch',
-        { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
-        'NotOlderThan or Exact. In lists, requires resourceVersion. Watches accept only NotOlderThan, and only together with sendInitialEvents.',
-      ),
-      inQuery('watch', FLAG, 'Streams events, one JSON object per line, instead of a list.'),
-      inQuery('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with resource versions to resume from.'),
-      inQuery(
-        'sendInitialEvents',
-        FLAG,
-        `Starts a watch with an ADDED event for each existing ${kind}. Requires resourceVersionMatch=NotOlderThan; not allowed for lists.`,
-      ),
-      inQuery(
-        'timeoutSeconds',
-        INT64,
-        'Maximum duration in seconds. A watch ends after this time, and after an hour at the latest; a list that takes longer fails with 504.',
-      ),
-      prettyParameter(),
-    ],
+    parameters: [...parameters, ...createListParameters(listing)],
     responses: {
       '200': {
-        description: `The ${kind}s; with watch=true, a stream of ${eventName(kind)} objects, one per line.`,
+        description: `The ${kind}s; with watch=true, a stream of ${toEventName(kind)} objects, one per line.`,
         headers: createSuccessHeaders({ varies: true }),
         content: {
-          'application/json': { schema: { oneOf: [refTo(listKind), refTo(eventName(kind))] } },
-          'application/yaml': { schema: refTo(listKind) },
+          'application/json': { schema: { oneOf: [createRef(listKind), createRef(toEventName(kind))] } },
+          'application/yaml': { schema: createRef(listKind) },
         },
       },
       ...createErrorResponses('GET', ['410', '422'], parameters.length > 0 ? { ...LIST_ERRORS, '404': INVALID_NAMESPACE } : LIST_ERRORS),
@@ -232,19 +204,56 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
   };
 }
 
-function selectorParameters({ kind, exampleName }: Listing): readonly Parameter[] {
+/** Returns the query parameters of a list or watch. */
+function createListParameters(listing: Listing) {
+  const { kind } = listing.kind;
+  return [
+    ...createSelectorParameters(listing),
+    createQueryParameter(
+      'limit',
+      INT64,
+      `Maximum number of ${kind}s in one page; unlimited if absent, 0 or negative, and with resourceVersion=0.`,
+    ),
+    createQueryParameter(
+      'continue',
+      { type: 'string', pattern: CONTINUE_TOKEN },
+      'Token for the next page: metadata.continue of the previous page. Cannot be combined with resourceVersion or resourceVersionMatch.',
+    ),
+    createQueryParameter('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, VERSION),
+    createQueryParameter(
+      'resourceVersionMatch',
+      { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
+      'NotOlderThan or Exact. In lists, requires resourceVersion. Watches accept only NotOlderThan, and only together with sendInitialEvents.',
+    ),
+    createQueryParameter('watch', FLAG, 'Streams events, one JSON object per line, instead of a list.'),
+    createQueryParameter('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with resource versions to resume from.'),
+    createQueryParameter(
+      'sendInitialEvents',
+      FLAG,
+      `Starts a watch with an ADDED event for each existing ${kind}. Requires resourceVersionMatch=NotOlderThan; not allowed for lists.`,
+    ),
+    createQueryParameter(
+      'timeoutSeconds',
+      INT64,
+      'Maximum duration in seconds. A watch ends after this time, and after an hour at the latest; a list that takes longer fails with 504.',
+    ),
+    createPrettyParameter(),
+  ];
+}
+
+function createSelectorParameters({ kind, exampleName }: Listing): readonly Parameter[] {
   const names = kind.namespaced ? ['metadata.name', 'metadata.namespace'] : ['metadata.name'];
   const fields = [...names, ...Object.keys(kind.selectableFields)];
   const schema = { type: 'string', maxLength: MAX_SELECTOR_BYTES } as const;
   return [
-    inQuery(
+    createQueryParameter(
       'labelSelector',
       { ...schema, pattern: LABEL_SELECTOR_PATTERN, example: 'env=prod' },
       `Selects ${kind.kind}s by labels. ${SELECTOR_LIMITS}`,
     ),
-    inQuery(
+    createQueryParameter(
       'fieldSelector',
-      { ...schema, pattern: fieldSelectorPattern(fields), example: `metadata.name=${exampleName}` },
+      { ...schema, pattern: createFieldSelectorPattern(fields), example: `metadata.name=${exampleName}` },
       `Selects ${kind.kind}s by fields: ${fields.join(', ')}. ${SELECTOR_LIMITS}`,
     ),
   ];
@@ -252,19 +261,19 @@ function selectorParameters({ kind, exampleName }: Listing): readonly Parameter[
 
 const SELECTOR_LIMITS = 'At most 1 KiB long. Both selectors together can contain at most 32 requirements and 64 values.';
 
-function readOperation({ kind: { kind }, exampleName }: Listing, { operationId, parameters }: NamedOperation): Operation {
+function createReadOperation({ kind: { kind }, exampleName }: Listing, { operationId, parameters }: NamedOperation): Operation {
   return {
     operationId,
     summary: `Reads one ${kind}.`,
     description: `Returns the same 404 for a ${kind} that the caller may not see and for a ${kind} that does not exist.`,
     parameters: [
       ...parameters,
-      inPath('name', `Name of the ${kind}.`, exampleName),
-      inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum resource version.'),
-      prettyParameter(),
+      createPathParameter('name', `Name of the ${kind}.`, exampleName),
+      createQueryParameter('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum resource version.'),
+      createPrettyParameter(),
     ],
     responses: {
-      '200': { description: `The ${kind}.`, headers: createSuccessHeaders({ varies: true }), content: jsonOrYaml(refTo(kind)) },
+      '200': { description: `The ${kind}.`, headers: createSuccessHeaders({ varies: true }), content: toJsonAndYaml(createRef(kind)) },
       ...createErrorResponses('GET', [], {
         '404': `The ${kind} was not found, or a name in the path is invalid.`,
         '503': HUB_FAILED,
@@ -282,23 +291,23 @@ interface Parameter {
   readonly schema: OpenApiSchema;
 }
 
-function inPath(name: string, description: string, example: string): Parameter {
+function createPathParameter(name: string, description: string, example: string): Parameter {
   const schema = name === 'namespace' ? { pattern: NamePattern.label, maxLength: 63 } : { pattern: NamePattern.subdomain, maxLength: 253 };
   return { name, in: 'path', required: true, description, schema: { type: 'string', ...schema, example } };
 }
 
-function inQuery(name: string, schema: OpenApiSchema, description: string): Parameter {
+function createQueryParameter(name: string, schema: OpenApiSchema, description: string): Parameter {
   return { name, in: 'query', required: false, description, schema };
 }
 
-function prettyParameter(): Parameter {
-  return inQuery(
+function createPrettyParameter(): Parameter {
+  return createQueryParameter(
     'pretty',
     { type: 'string' },
     'Pretty-prints the response if true, True, TRUE, t, T or 1. If absent, responses to browsers, curl and Wget are pretty-printed.',
   );
 }
 
-function jsonOrYaml(schema: OpenApiSchema): OpenApiResponse['content'] {
+function toJsonAndYaml(schema: OpenApiSchema): OpenApiResponse['content'] {
   return { 'application/json': { schema }, 'application/yaml': { schema } };
 }

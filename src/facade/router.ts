@@ -2,10 +2,10 @@
 
 import { METHODS } from 'node:http';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
-import { errorReply, type Reply } from '../kubernetes/reply.ts';
+import { createErrorReply, type Reply } from '../kubernetes/reply.ts';
 import { badRequest, internalError, methodNotAllowed, pathNotFound, StatusError, serviceUnavailable } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
-import { flag } from '../kubernetes/wire/query.ts';
+import { readFlag } from '../kubernetes/wire/query.ts';
 import { type Caller, recheckToken } from './authenticate.ts';
 import { AbandonedError, type Exchange } from './exchange.ts';
 import { UnreadResponses } from './limits/unread-responses.ts';
@@ -79,7 +79,7 @@ export class Router {
     try {
       exchange.checkHead(found.params as Readonly<Record<string, string>>);
       if (isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
-      if (document !== undefined) return this.#sendWithoutSeat(exchange, documentReply(document, exchange));
+      if (document !== undefined) return this.#sendWithoutSeat(exchange, createDocumentReply(document, exchange));
     } catch (error) {
       return this.#reject(exchange, error, route);
     }
@@ -105,18 +105,18 @@ export class Router {
   }
 
   async #serveRoute(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
-    if (!isServed(method, exchange)) return methodNotAllowedReply(exchange, method);
+    if (!isServed(method, exchange)) return createMethodNotAllowedReply(exchange, method);
     try {
       return await endpoint(exchange);
     } catch (error) {
-      return this.#errorReply(error, exchange);
+      return this.#createErrorReply(error, exchange);
     }
   }
 
   #reject(exchange: Exchange, error: unknown, route?: Route): void {
     // A request without valid parameters names no object that could be recorded.
     if (route?.method === exchange.method && Object.keys(exchange.params).length > 0) route.onRejected?.(exchange, error);
-    this.#sendWithoutSeat(exchange, this.#errorReply(error, exchange));
+    this.#sendWithoutSeat(exchange, this.#createErrorReply(error, exchange));
   }
 
   /** Sends a response to a request without a seat. The limits on tenants do not cover such requests. */
@@ -125,7 +125,7 @@ export class Router {
     this.#unread.add(exchange, (reply.body as string | Buffer).length);
   }
 
-  #errorReply(error: unknown, { preferences, requestId, signal }: Exchange): Reply {
+  #createErrorReply(error: unknown, { preferences, requestId, signal }: Exchange): Reply {
     const reply = toErrorReply(error, preferences, requestId);
     if (reply.status === 500 && !(signal.reason instanceof AbandonedError)) this.#options.report(error, requestId);
     return reply;
@@ -137,18 +137,20 @@ function hasPath({ method }: Exchange): boolean {
   return method !== 'CONNECT' && METHODS.includes(method);
 }
 
-/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, because a response without a body has no events. */
+/**
+ * Returns true if the route serves the method. HEAD is served as GET, except for a watch, because a response without a body has no events.
+ */
 function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
-  return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
+  return requested === method || (method === 'GET' && requested === 'HEAD' && !readFlag(query, 'watch'));
 }
 
 /** Returns a public document, or 405 for a method other than GET. */
-function documentReply(document: PublicDocument, exchange: Exchange): Reply {
-  return exchange.method === 'GET' ? document.reply(exchange) : methodNotAllowedReply(exchange, 'GET');
+function createDocumentReply(document: PublicDocument, exchange: Exchange): Reply {
+  return exchange.method === 'GET' ? document.reply(exchange) : createMethodNotAllowedReply(exchange, 'GET');
 }
 
-function methodNotAllowedReply({ preferences }: Exchange, allow: string): Reply {
-  const reply = errorReply(methodNotAllowed(), preferences);
+function createMethodNotAllowedReply({ preferences }: Exchange, allow: string): Reply {
+  const reply = createErrorReply(methodNotAllowed(), preferences);
   return { ...reply, headers: { ...reply.headers, allow } };
 }
 
@@ -158,6 +160,6 @@ function methodNotAllowedReply({ preferences }: Exchange, allow: string): Reply 
  */
 function toErrorReply(error: unknown, preferences: Preferences, requestId: string): Reply {
   const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
-  const reply = errorReply(known, preferences);
+  const reply = createErrorReply(known, preferences);
   return known.code === 401 ? { ...reply, headers: { ...reply.headers, 'www-authenticate': 'Bearer' } } : reply;
 }

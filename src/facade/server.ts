@@ -40,8 +40,8 @@ export interface FacadeServer {
 }
 
 /**
- * Default of `arrivalMs`. Together with the interval between checks, it gives requests less than ten seconds to arrive, as documented for
- * 408.
+ * Default of `arrivalMs`, in milliseconds. Together with the interval between checks, it gives requests less than ten seconds to arrive, as
+ * documented for 408.
  */
 const ARRIVAL_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
@@ -105,7 +105,7 @@ function createServers(options: ServerOptions, active: ActiveRequests, router: R
     turns.start(toAddressKey(socket.remoteAddress), () => !active.isOver(socket) && act());
   const serveInTurn = (message: IncomingMessage, response: ServerResponse) => {
     const { socket } = message;
-    active.arrive(message);
+    active.recordArrival(message);
     if (connections.begin(socket, response)) inTurn(socket, () => serve(message, response));
   };
   const serveHttp2 = (message: IncomingMessage, response: ServerResponse) => {

@@ -1,5 +1,5 @@
 // Address lookups. The system's resolver blocks a thread of a small pool during each lookup, so a few lookups that hang would delay all
-// others. Purser uses the resolver only for names that the name servers do not know.
+// others. Purser uses the system's resolver only for names that neither the hosts file nor the name servers know.
 
 import { createSocket } from 'node:dgram';
 import { type LookupAddress, lookup, promises } from 'node:dns';

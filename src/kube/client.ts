@@ -74,7 +74,7 @@ export class KubeClient {
   /** Returns one page, or the whole list if there is no limit. */
   async list<T extends ApiObject>(resource: Resource<T>, options: ListOptions = {}): Promise<Page<T>> {
     const { limit, continue: cont, resourceVersion, resourceVersionMatch } = options;
-    const query = { ...selectors(options), limit: limit?.toString(), continue: cont, resourceVersion, resourceVersionMatch };
+    const query = { ...pickSelectors(options), limit: limit?.toString(), continue: cont, resourceVersion, resourceVersionMatch };
     const request = { method: 'GET', path: collectionPath(resource, options.namespace), query } as const;
     const page = toPage(resource, await this.#call(request, options));
     if (page === undefined) throw this.#invalidResponse(request, `a list of objects with ${STORED_FIELDS}`);
@@ -114,18 +114,18 @@ export class KubeClient {
 
   create<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<Stored<T>> {
     const path = collectionPath(resource, object.metadata.namespace);
-    return this.#write(resource, { method: 'POST', path, body: withType(resource, object) }, options);
+    return this.#write(resource, { method: 'POST', path, body: addType(resource, object) }, options);
   }
 
   /** Replaces the object. If it has a resourceVersion, the server rejects the update unless that version is current. */
   update<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<Stored<T>> {
     const path = objectPath(resource, nameOf(object));
-    return this.#write(resource, { method: 'PUT', path, body: withType(resource, object) }, options);
+    return this.#write(resource, { method: 'PUT', path, body: addType(resource, object) }, options);
   }
 
   updateStatus<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<Stored<T>> {
     const path = objectPath(resource, nameOf(object), 'status');
-    return this.#write(resource, { method: 'PUT', path, body: withType(resource, object) }, options);
+    return this.#write(resource, { method: 'PUT', path, body: addType(resource, object) }, options);
   }
 
   /**
@@ -137,16 +137,16 @@ export class KubeClient {
     const isUpdate = resourceVersion !== undefined;
     const path = isUpdate ? objectPath(resource, nameOf(object)) : collectionPath(resource, namespace);
     const query = { dryRun: 'All', fieldManager: this.#fieldManager };
-    const body = JSON.stringify(withType(resource, object));
+    const body = JSON.stringify(addType(resource, object));
     await this.#call({ method: isUpdate ? 'PUT' : 'POST', path, query, headers: JSON_TYPE, body }, options);
   }
 
   patch<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
-    return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name), ...patchBody(patch) }, options);
+    return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name), ...toPatchBody(patch) }, options);
   }
 
   patchStatus<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
-    return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name, 'status'), ...patchBody(patch) }, options);
+    return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name, 'status'), ...toPatchBody(patch) }, options);
   }
 
   /** Applies the object (server-side apply). `force` takes over fields of other managers. */
@@ -178,7 +178,7 @@ export class KubeClient {
       method: 'PATCH',
       path,
       query,
-      body: withType(resource, object),
+      body: addType(resource, object),
       contentType: 'application/apply-patch+yaml',
     } as const;
     return this.#write(resource, request, options);
@@ -215,7 +215,7 @@ export class KubeClient {
   async *watch<T extends ApiObject>(resource: Resource<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
     const { resourceVersion, sendInitialEvents, timeoutSeconds } = options;
     const query = {
-      ...selectors(options),
+      ...pickSelectors(options),
       watch: 'true',
       allowWatchBookmarks: 'true',
       timeoutSeconds: String(timeoutSeconds),
@@ -303,11 +303,11 @@ interface WriteRequest {
 const PAGE_LIMIT = 500;
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
 
-function selectors({ labelSelector, fieldSelector }: Selection): Readonly<Record<string, string | undefined>> {
+function pickSelectors({ labelSelector, fieldSelector }: Selection): Readonly<Record<string, string | undefined>> {
   return { labelSelector, fieldSelector };
 }
 
-function patchBody(patch: Patch): Pick<WriteRequest, 'body' | 'contentType'> {
+function toPatchBody(patch: Patch): Pick<WriteRequest, 'body' | 'contentType'> {
   return { body: patch, contentType: Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json' };
 }
 
@@ -325,12 +325,12 @@ function toPage<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | n
   for (const item of items) {
     if (!isStored(resource, item)) return undefined;
     // Items of built-in lists lack apiVersion and kind; watch events have them.
-    stored.push(withType(resource, item));
+    stored.push(addType(resource, item));
   }
   return omitUndefined<Page<T>>({ items: stored, resourceVersion, continue: cont || undefined });
 }
 
 /** Adds apiVersion and kind, which writes require. */
-function withType<O extends ApiObject>(resource: Resource<unknown>, object: O): O {
+function addType<O extends ApiObject>(resource: Resource<unknown>, object: O): O {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
 }

@@ -117,12 +117,12 @@ export class Credentials {
     const user = this.#user;
     await this.#runExec(rejected);
     const [ca, cert, key, token] = await Promise.all([
-      fileOrData(this.#cluster.caFile, this.#cluster.caData),
-      this.#exec?.clientCertificateData ?? fileOrData(user.certFile, user.certData),
-      this.#exec?.clientKeyData ?? fileOrData(user.keyFile, user.keyData),
-      this.#exec?.token ?? this.#bearerToken(rejected) ?? tokenOf(user),
+      readFileOrData(this.#cluster.caFile, this.#cluster.caData),
+      this.#exec?.clientCertificateData ?? readFileOrData(user.certFile, user.certData),
+      this.#exec?.clientKeyData ?? readFileOrData(user.keyFile, user.keyData),
+      this.#exec?.token ?? this.#bearerToken(rejected) ?? readToken(user),
     ]);
-    return { ca, ...authorization(user, token), ...this.#tls(omitUndefined({ ca, cert, key })) };
+    return { ca, ...toAuthorization(user, token), ...this.#tls(omitUndefined({ ca, cert, key })) };
   }
 
   /** Returns the token of `bearer`; undefined without `bearer`. */
@@ -169,7 +169,7 @@ function checkSupported(user: User, options: CredentialsOptions): void {
   }
 }
 
-function authorization(user: User, token: string | undefined): Pick<Identity, 'headers' | 'secret'> {
+function toAuthorization(user: User, token: string | undefined): Pick<Identity, 'headers' | 'secret'> {
   const impersonated = user.impersonateUser ? { 'impersonate-user': user.impersonateUser } : {};
   if (token) return { headers: { ...impersonated, authorization: `Bearer ${token}` }, secret: token };
   if (!user.username) return { headers: impersonated };
@@ -177,7 +177,7 @@ function authorization(user: User, token: string | undefined): Pick<Identity, 'h
   return { headers: { ...impersonated, authorization: `Basic ${pair}` }, secret: pair };
 }
 
-async function tokenOf(user: User): Promise<string | undefined> {
+async function readToken(user: User): Promise<string | undefined> {
   const file = tokenFileOf(user);
   if (file === undefined) return user.token;
   const token = (await readFile(file, 'utf8')).trim();
@@ -190,7 +190,7 @@ function tokenFileOf(user: User): string | undefined {
   return typeof file === 'string' && file !== '' ? file : undefined;
 }
 
-async function fileOrData(file: string | undefined | null, data: string | undefined | null): Promise<string | undefined> {
+async function readFileOrData(file: string | undefined | null, data: string | undefined | null): Promise<string | undefined> {
   if (data) return Buffer.from(data, 'base64').toString('utf8');
   return file ? await readFile(file, 'utf8') : undefined;
 }

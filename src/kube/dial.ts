@@ -108,14 +108,14 @@ export function checkServer(cluster: Cluster, { mayDial, mayDialProxy }: Pick<Di
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && (isLocal || cluster.skipTLSVerify));
   if (!isSafe) throw new Error(`${cluster.server}: plain http is allowed only on loopback; use https`);
-  const address = literalAddress(cluster.server);
+  const address = parseLiteralAddress(cluster.server);
   if (address !== undefined && mayDial?.(address) === false) throw new Error(`connections to ${address} are not allowed`);
-  const proxyAddress = cluster.proxyUrl ? literalAddress(cluster.proxyUrl) : undefined;
+  const proxyAddress = cluster.proxyUrl ? parseLiteralAddress(cluster.proxyUrl) : undefined;
   if (proxyAddress !== undefined && mayDialProxy?.(proxyAddress) === false) throw new Error(PROXY_ADDRESS_REFUSED);
 }
 
 /** Returns the IP address in a URL; undefined for a host name. */
-function literalAddress(url: string): string | undefined {
+function parseLiteralAddress(url: string): string | undefined {
   const address = URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? '';
   return isIP(address) === 0 ? undefined : address;
 }

@@ -54,7 +54,7 @@ function run(exec: ExecConfig, env: Env): Promise<string> {
 }
 
 function parseCredential(stdout: string, command: string): ExecCredential {
-  const { token, clientCertificateData, clientKeyData, expirationTimestamp } = statusOf(stdout, command);
+  const { token, clientCertificateData, clientKeyData, expirationTimestamp } = parseStatus(stdout, command);
   const expiresAt = typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Number.NaN;
   if (typeof token !== 'string' && typeof clientCertificateData !== 'string') {
     throw new Error(`credential plugin ${command} returned neither a token nor a certificate`);
@@ -71,7 +71,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function statusOf(stdout: string, command: string): Readonly<Record<string, unknown>> {
+function parseStatus(stdout: string, command: string): Readonly<Record<string, unknown>> {
   try {
     const credential: { readonly status?: Readonly<Record<string, unknown>> } | null = JSON.parse(stdout);
     return credential?.status ?? {};

@@ -2,7 +2,7 @@
 
 import { BehaviorSubject, combineLatest, defer, distinctUntilChanged, finalize, map, merge, Observable, retry, Subject, share } from 'rxjs';
 import type { ApiObject, Resource, Stored } from '../api/resources.ts';
-import { retryAfterMs } from '../kubernetes/retry-after.ts';
+import { retryAfterMsOf } from '../kubernetes/retry-after.ts';
 import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
@@ -64,7 +64,7 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   const store = new ObjectStore<S>(budget);
   const synced$ = new BehaviorSubject(false);
   const problems$ = new Subject<ListWatchProblem>();
-  const batches$ = defer(() => events({ ...options, transform, budget, wantsList: () => store.canRestore }, problems$)).pipe(
+  const batches$ = defer(() => streamEvents({ ...options, transform, budget, wantsList: () => store.canRestore }, problems$)).pipe(
     reflectBatches(store, () => synced$.next(true)),
     finalize(() => synced$.next(false)),
     share(),
@@ -91,7 +91,7 @@ function reduceMetadata<T extends ApiObject>(object: Stored<T>, keepsAnnotation?
 
 type EventsOptions<T extends ApiObject, S extends ApiObject> = InformerOptions<T> & ListWatchOptions<T, S>;
 
-function events<T extends ApiObject, S extends ApiObject>(
+function streamEvents<T extends ApiObject, S extends ApiObject>(
   options: EventsOptions<T, S>,
   problems$: Subject<ListWatchProblem>,
 ): Observable<ListWatchEvent<S>> {
@@ -99,14 +99,14 @@ function events<T extends ApiObject, S extends ApiObject>(
   const cursor = createCursor();
   const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random });
   const delay = (error: unknown) => {
-    const retryMs = Math.max(backoff.nextMs(clock.monotonic()), retryAfterMs(error) ?? 0);
+    const retryMs = Math.max(backoff.nextMs(clock.monotonic()), retryAfterMsOf(error) ?? 0);
     problems$.next({ error, retryMs });
-    return after(clock, retryMs);
+    return emitAfter(clock, retryMs);
   };
   return fromAbortable((signal) => listWatch(options, cursor, signal)).pipe(retry({ delay }));
 }
 
-function after(clock: Clock, ms: number): Observable<void> {
+function emitAfter(clock: Clock, ms: number): Observable<void> {
   return new Observable((subscriber) => clock.wakeAfter(ms, () => subscriber.next()));
 }
 

@@ -42,13 +42,16 @@ export async function readContexts(paths: string): Promise<Contexts> {
   return { current: findCurrent(parts), contexts: [...byName.values()].toReversed() };
 }
 
-/** Returns the API server and the service account of the pod. Throws outside a pod. */
-export function inClusterConfig(env: Readonly<Record<string, string | undefined>>, folder = SERVICE_ACCOUNT_FOLDER): KubeConfigSource {
+/** Returns the API server and the service account of the pod. Throws without the environment variables that Kubernetes sets in pods. */
+export function createInClusterConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  folder = SERVICE_ACCOUNT_FOLDER,
+): KubeConfigSource {
   const host = env['KUBERNETES_SERVICE_HOST'];
   const port = env['KUBERNETES_SERVICE_PORT'];
-  if (!host || !port) throw new Error('not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set');
+  if (!host || !port) throw new Error('KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set');
   const authority = host.includes(':') ? `[${host}]` : host;
-  return fixedConfig(
+  return createFixedConfig(
     { name: 'in-cluster', server: `https://${authority}:${port}`, caFile: resolve(folder, 'ca.crt'), skipTLSVerify: false },
     withTokenFile({ name: 'service-account' }, resolve(folder, 'token')),
   );
@@ -81,7 +84,7 @@ export async function readServer(config: KubeConfigSource): Promise<ContextServe
 }
 
 /** Returns a source with a given API server and user. */
-export function fixedConfig(cluster: Cluster, user: User): KubeConfigSource {
+export function createFixedConfig(cluster: Cluster, user: User): KubeConfigSource {
   return { getCurrentCluster: () => cluster, getCurrentUser: () => user };
 }
 
@@ -94,17 +97,18 @@ export function credentialFilesOf(source: KubeConfigSource): readonly string[] {
 
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-interface Part {
+/** Content of one file of a kubeconfig. */
+interface KubeConfigFile {
   readonly clusters: readonly Cluster[];
   readonly users: readonly User[];
   readonly contexts: readonly Context[];
   readonly currentContext: string;
 }
 
-async function readParts(paths: string): Promise<readonly Part[]> {
+async function readParts(paths: string): Promise<readonly KubeConfigFile[]> {
   const files = paths.split(delimiter).filter((path) => path !== '');
   const parts = await Promise.allSettled(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
-  const isMissing = (part: PromiseSettledResult<Part>) => part.status === 'rejected' && hasCode(part.reason, 'ENOENT');
+  const isMissing = (part: PromiseSettledResult<KubeConfigFile>) => part.status === 'rejected' && hasCode(part.reason, 'ENOENT');
   // Ignores missing files, as kubectl does, unless all are missing.
   const found = parts.filter((part) => !isMissing(part));
   return (found.length === 0 ? parts : found).map((part) => {
@@ -117,11 +121,11 @@ function hasCode(error: unknown, code: string): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === code;
 }
 
-function findCurrent(parts: readonly Part[]): string | undefined {
+function findCurrent(parts: readonly KubeConfigFile[]): string | undefined {
   return parts.find((part) => part.currentContext !== '')?.currentContext;
 }
 
-function parsePart(text: string, folder: string): Part {
+function parsePart(text: string, folder: string): KubeConfigFile {
   const config = toRecord(parse(text));
   const resolvePath = (path: string | undefined) => (path && !isAbsolute(path) ? resolve(folder, path) : path);
   const clusters = newClusters(config['clusters']).map((cluster) => withFiles(cluster, { caFile: resolvePath(cluster.caFile) }));
@@ -152,7 +156,7 @@ function toUser(entry: Readonly<Record<string, unknown>>, resolvePath: (path: st
   return typeof tokenFile === 'string' && tokenFile !== '' ? withTokenFile(located, resolvePath(tokenFile) ?? tokenFile) : located;
 }
 
-/** If a command contains a slash, resolves it relative to the kubeconfig; other commands are searched for in PATH. */
+/** Resolves a command that contains a slash relative to the kubeconfig. Does not change other commands, which PATH resolves. */
 function resolveExec(exec: unknown, resolvePath: (path: string | undefined) => string | undefined): unknown {
   const { command } = toRecord(exec);
   return typeof command === 'string' && command.includes('/') ? { ...toRecord(exec), command: resolvePath(command) } : exec;
@@ -164,15 +168,19 @@ function withTokenFile(user: User, tokenFile: string): User {
   return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };
 }
 
-function selectContext(parts: readonly Part[], name = findCurrent(parts)): KubeConfigSource {
+function selectContext(parts: readonly KubeConfigFile[], name = findCurrent(parts)): KubeConfigSource {
   if (name === undefined) throw new Error('the kubeconfig has no current-context');
   const context = findEntry(parts, 'contexts', name);
   const user = context.user ? findEntry(parts, 'users', context.user) : { name: '' };
-  return fixedConfig(findEntry(parts, 'clusters', context.cluster), user);
+  return createFixedConfig(findEntry(parts, 'clusters', context.cluster), user);
 }
 
-function findEntry<K extends 'clusters' | 'users' | 'contexts'>(parts: readonly Part[], field: K, name: string): Part[K][number] {
-  const entries = parts.flatMap((part): readonly Part[K][number][] => part[field]);
+function findEntry<K extends 'clusters' | 'users' | 'contexts'>(
+  parts: readonly KubeConfigFile[],
+  field: K,
+  name: string,
+): KubeConfigFile[K][number] {
+  const entries = parts.flatMap((part): readonly KubeConfigFile[K][number][] => part[field]);
   const found = entries.find((entry) => entry.name === name);
   if (found !== undefined) return found;
   const similar = findSimilar(name, [...new Set(entries.map((entry) => entry.name))]);

@@ -72,6 +72,7 @@ export function createElection(options: ElectionOptions): Election {
 }
 
 const DEFAULTS = { leaseMs: 10_000, renewDeadlineMs: 7_000, retryMs: 1_000 };
+/** Maximum share of `retryMs` by which a follower's delay between attempts is longer. */
 const JITTER = 1.2;
 
 type CompleteOptions = ElectionOptions & typeof DEFAULTS;

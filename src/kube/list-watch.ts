@@ -10,7 +10,7 @@ import type { Clock } from '../std/clock.ts';
 import { isExpired, type KubeClient, type Selection } from './client.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { KeptObjects, type NamespaceBudget } from './namespace-bytes.ts';
-import { objectKey } from './paths.ts';
+import { objectKeyOf } from './paths.ts';
 import { TransportError } from './transport-error.ts';
 import { BrokenWatchError, type WatchEvent } from './watch-events.ts';
 
@@ -191,7 +191,7 @@ async function collectInitial<T extends ApiObject, S extends ApiObject>(
       return { type: 'listed', objects: [...objects.all.values()], resourceVersion: event.resourceVersion };
     }
     const object = transform(event.object);
-    if (event.type === 'DELETED') objects.delete(objectKey(object));
+    if (event.type === 'DELETED') objects.delete(objectKeyOf(object));
     else objects.set(object);
   }
   throw new BrokenWatchError('the watch ended before all initial events arrived');

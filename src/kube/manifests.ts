@@ -46,18 +46,18 @@ export function resolveRepositoryPath(path: string): string {
 
 /** Applies the objects in order; takes over fields of other managers. */
 export async function applyAll(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
-  for (const object of objects) await client.apply(resourceOf(object), object, { ...options, force: true });
+  for (const object of objects) await client.apply(findResource(object), object, { ...options, force: true });
 }
 
 /** Deletes the objects of the manifests, the last one first; ignores objects that do not exist. */
 export async function deleteAll(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
-  for (const object of objects.toReversed()) await ignoreReasons(client.delete(resourceOf(object), nameOf(object), options), 'NotFound');
+  for (const object of objects.toReversed()) await ignoreReasons(client.delete(findResource(object), nameOf(object), options), 'NotFound');
 }
 
 /** Creates missing objects; leaves existing ones unchanged. */
 export async function applyMissing(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
   for (const object of objects) {
-    const resource = resourceOf(object);
+    const resource = findResource(object);
     const found = await ignoreReasons(client.get(resource, nameOf(object), options), 'NotFound');
     if (found === undefined) await client.apply(resource, object, options);
   }
@@ -75,7 +75,7 @@ const RESOURCES: readonly Resource<ApiObject>[] = [
   ManagedTokenSets,
 ];
 
-function resourceOf({ kind, metadata }: ApiObject): Resource<ApiObject> {
+function findResource({ kind, metadata }: ApiObject): Resource<ApiObject> {
   const resource = RESOURCES.find((candidate) => candidate.kind === kind);
   if (resource === undefined) throw new Error(`unknown kind ${kind} of manifest ${metadata.name}`);
   return resource;

@@ -3,7 +3,7 @@
 
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { KeyHeap } from '../std/key-heap.ts';
-import { objectKey } from './paths.ts';
+import { objectKeyOf } from './paths.ts';
 
 /** Mark of an object that is not kept whole because of its own size. */
 interface SizeMark {
@@ -77,7 +77,7 @@ export interface Replacement<T extends ApiObject> {
 
 /**
  * Objects of a collection by key. A namespace over its budget keeps its smallest objects whole, and stubs of all larger ones. The order of
- * the objects in a list does not matter, so all replicas decide alike. A stub remains one until the object arrives again.
+ * the objects in a list does not matter, so all replicas decide alike. A stub stays a stub until the object arrives again.
  */
 export class KeptObjects<T extends ApiObject> {
   readonly #budget: NamespaceBudget<T> | undefined;
@@ -101,7 +101,7 @@ export class KeptObjects<T extends ApiObject> {
 
   /** Stores an object. Returns it as it is kept, followed by larger objects that became stubs. */
   set(object: Stored<T>): readonly Replacement<T>[] {
-    const key = objectKey(object);
+    const key = objectKeyOf(object);
     const previous = this.#objects.get(key);
     this.#release(key, previous);
     this.#objects.set(key, object);

@@ -19,7 +19,10 @@ export class OpenStreams {
   #outageSince: number | undefined;
   #failedAt = -Infinity;
 
-  /** Time at which the latest request without a response was sent. The network may have dropped all older connections. */
+  /**
+   * Time at which the latest request without a response was sent; -Infinity if there is none. The network may have dropped all older
+   * connections.
+   */
   get failedAt(): number {
     return this.#failedAt;
   }

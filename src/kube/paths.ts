@@ -41,7 +41,7 @@ export function nameOf(object: ApiObject): ObjectName {
 }
 
 /** Returns the key of an object within its kind: `namespace/name`, or `name` for a cluster-scoped kind. */
-export function objectKey(object: ApiObject): string {
+export function objectKeyOf(object: ApiObject): string {
   const { name, namespace } = nameOf(object);
   // The result of a template literal would refer to its parts and take more memory than the result of `join`.
   return namespace ? [namespace, name].join('/') : name;

@@ -29,9 +29,9 @@ export async function forwardPort(transport: Transport, { namespace, pod, port }
   return stream;
 }
 
-const DATA = 0;
-const ERROR = 1;
-/** Length of the port number that the first message of each channel contains. */
+const DATA_CHANNEL = 0;
+const ERROR_CHANNEL = 1;
+/** Length of the port number that the first message of each channel contains, in bytes. */
 const PORT_BYTES = 2;
 
 /** The bytes of one forwarded connection. */
@@ -49,21 +49,21 @@ class PortStream extends Duplex {
   }
 
   #receive(message: Buffer): void {
-    const [channel = DATA] = message;
+    const [channel = DATA_CHANNEL] = message;
     const payload = message.subarray(1);
     if (!this.#opened.has(channel)) {
       this.#opened.add(channel);
       if (payload.length === PORT_BYTES) return;
     }
-    if (channel === DATA) this.push(payload);
-    else if (channel === ERROR && payload.length > 0)
+    if (channel === DATA_CHANNEL) this.push(payload);
+    else if (channel === ERROR_CHANNEL && payload.length > 0)
       this.destroy(new TransportError('ECONNREFUSED', `port-forward failed: ${payload.toString()}`));
   }
 
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#socket.send(Buffer.concat([Buffer.of(DATA), chunk]));
+    this.#socket.send(Buffer.concat([Buffer.of(DATA_CHANNEL), chunk]));
     done();
   }
 

@@ -116,15 +116,15 @@ function tooLong(maxBytes: number): TransportError {
 
 /** Converts a response outside 2xx to an error; derives the error from the status code if the body is not a Status. */
 export function toStatusError(response: HttpResponse): StatusError {
-  const retryAfterSeconds = retryAfterOf(response.headers);
+  const retryAfterSeconds = parseRetryAfter(response.headers);
   const received = parseStatus(response.body);
-  const status = received === undefined ? defaultStatus(response.status) : toStatus(received, response.status);
+  const status = received === undefined ? createDefaultStatus(response.status) : toStatus(received, response.status);
   return new StatusError(retryAfterSeconds === undefined ? status : { ...status, details: { retryAfterSeconds, ...status.details } });
 }
 
 /** Converts the object of an ERROR watch event to an error. */
-export function eventToStatusError(object: unknown): StatusError {
-  if (!isFailure(object)) return new StatusError(defaultStatus(500));
+export function toWatchEventError(object: unknown): StatusError {
+  if (!isFailure(object)) return new StatusError(createDefaultStatus(500));
   const { code } = object;
   const isError = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600;
   return new StatusError(toStatus(object, isError ? code : 500));
@@ -158,7 +158,7 @@ function isFailure(value: unknown): value is ReceivedStatus {
 function toStatus({ message, reason, details }: ReceivedStatus, code: number): Status {
   return omitUndefined<Status>({
     ...FAILURE,
-    message: typeof message === 'string' ? sanitize(message) : defaultStatus(code).message,
+    message: typeof message === 'string' ? sanitize(message) : createDefaultStatus(code).message,
     reason: typeof reason === 'string' && isStatusReason(reason) ? reason : undefined,
     details: isRecord(details) ? toDetails(details) : undefined,
     code,
@@ -192,7 +192,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-function defaultStatus(code: number): Status {
+function createDefaultStatus(code: number): Status {
   const reason = reasonOfCode(code);
   const message =
     MESSAGES[code] ??
@@ -214,7 +214,7 @@ function sanitize(text: string): string {
   return redactTokens(text.slice(0, MAX_TEXT_CHARS));
 }
 
-function retryAfterOf(headers: ResponseHeaders): number | undefined {
+function parseRetryAfter(headers: ResponseHeaders): number | undefined {
   const text = headers['retry-after'];
   const seconds = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : undefined;
   return isSeconds(seconds) ? seconds : undefined;

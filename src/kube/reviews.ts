@@ -16,11 +16,11 @@ export type SubjectAccessReview = Wire<V1SubjectAccessReview>;
 export type SelfSubjectAccessReview = Wire<V1SelfSubjectAccessReview>;
 export type SelfSubjectReview = Wire<V1SelfSubjectReview>;
 
-export const TokenReviews: Resource<TokenReview> = review('authentication.k8s.io', 'TokenReview');
-export const SelfSubjectReviews: Resource<SelfSubjectReview> = review('authentication.k8s.io', 'SelfSubjectReview');
-export const SubjectAccessReviews: Resource<SubjectAccessReview> = review('authorization.k8s.io', 'SubjectAccessReview');
-export const SelfSubjectAccessReviews: Resource<SelfSubjectAccessReview> = review('authorization.k8s.io', 'SelfSubjectAccessReview');
+export const TokenReviews: Resource<TokenReview> = defineReview('authentication.k8s.io', 'TokenReview');
+export const SelfSubjectReviews: Resource<SelfSubjectReview> = defineReview('authentication.k8s.io', 'SelfSubjectReview');
+export const SubjectAccessReviews: Resource<SubjectAccessReview> = defineReview('authorization.k8s.io', 'SubjectAccessReview');
+export const SelfSubjectAccessReviews: Resource<SelfSubjectAccessReview> = defineReview('authorization.k8s.io', 'SelfSubjectAccessReview');
 
-function review<T>(group: string, kind: string): Resource<T> {
+function defineReview<T>(group: string, kind: string): Resource<T> {
   return { group, version: 'v1', plural: `${kind.toLowerCase()}s`, kind, namespaced: false };
 }

@@ -6,7 +6,7 @@ import { KeyHeap } from '../std/key-heap.ts';
 import { mergeItems } from '../std/merge-items.ts';
 import type { ListWatchEvent } from './list-watch.ts';
 import { isOverBudget, KeptObjects, type NamespaceBudget, type Replacement } from './namespace-bytes.ts';
-import { objectKey } from './paths.ts';
+import { objectKeyOf } from './paths.ts';
 
 /** A change to one object. An object that was deleted and re-created is `deleted`, then `added`. */
 export type Change<T extends ApiObject> =
@@ -136,7 +136,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
       for (const { key, object: kept, previous } of replacements) this.#reindex(key, previous, kept);
       return replacements.flatMap(toChanges);
     }
-    const key = objectKey(object);
+    const key = objectKeyOf(object);
     const previous = this.#objects.delete(key);
     if (previous === undefined) return [];
     this.#reindex(key, previous, undefined);
@@ -190,7 +190,7 @@ class Index<T> implements StoreIndex<T> {
   }
 
   update(key: string, previous: T | undefined, next: T | undefined): void {
-    const { removed, added } = differenceOf(this.#valuesOf, previous, next);
+    const { removed, added } = compareValues(this.#valuesOf, previous, next);
     for (const value of removed) this.#remove(value, key);
     for (const value of added) this.#add(value, key);
   }
@@ -223,7 +223,7 @@ class Tally<T> implements StoreIndex<T> {
   }
 
   update(_key: string, previous: T | undefined, next: T | undefined): void {
-    const { removed, added } = differenceOf(this.#valuesOf, previous, next);
+    const { removed, added } = compareValues(this.#valuesOf, previous, next);
     for (const value of removed) this.#add(value, -1);
     for (const value of added) this.#add(value, 1);
   }
@@ -241,16 +241,16 @@ interface ValueChange {
 }
 
 /** Returns the values that only `previous` has, and those that only `next` has, each once. */
-function differenceOf<T>(valuesOf: (object: T) => readonly string[], previous: T | undefined, next: T | undefined): ValueChange {
+function compareValues<T>(valuesOf: (object: T) => readonly string[], previous: T | undefined, next: T | undefined): ValueChange {
   const before = previous === undefined ? [] : valuesOf(previous);
   const after = next === undefined ? [] : valuesOf(next);
-  return { removed: missingIn(after, before), added: missingIn(before, after) };
+  return { removed: selectMissing(after, before), added: selectMissing(before, after) };
 }
 
 /** Maximum number of values that are compared without a set: for so few values, creating a set takes longer. */
 const FEW_VALUES = 8;
 
-function missingIn(others: readonly string[], values: readonly string[]): readonly string[] {
+function selectMissing(others: readonly string[], values: readonly string[]): readonly string[] {
   if (values.length <= FEW_VALUES) return values.filter((value, index) => !others.includes(value) && values.indexOf(value) === index);
   const known = new Set(others);
   return [...new Set(values)].filter((value) => !known.has(value));
@@ -263,7 +263,7 @@ class FirstIndex<T> implements StoreIndex<T> {
   readonly #objectOf: (key: string) => T | undefined;
   readonly #keys = new Map<string, string | KeyHeap<string, T>>();
 
-  /** `objectOf` returns the current object of a key. */
+  /** Creates an empty index. `objectOf` returns the current object of a key. */
   constructor(valueOf: (object: T) => string | undefined, compare: (a: T, b: T) => number, objectOf: (key: string) => T | undefined) {
     this.#valueOf = valueOf;
     this.#compare = compare;

@@ -131,8 +131,8 @@ export class Transport {
   }
 
   /**
-   * Returns the connections, for another transport to the same server with another credential. That transport then closes them instead of
-   * this one. The caller must not change the server, its certificate authorities or the dial policy.
+   * Returns the connections, for another transport with another credential. That transport then closes them instead of this one. Both
+   * transports must have the same server, certificate authorities and dial policy.
    */
   handOver(): Pick<TransportOptions, 'dialer' | 'streams'> {
     this.#isHandedOver = true;
@@ -158,7 +158,7 @@ export class Transport {
     return await retryIfClosed(request, () => send(renewed), deadline);
   }
 
-  async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
+  async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<OpenedStream> {
     const opening = this.#connections(identity, 'watches').request({ ...toDispatchOptions(request, this.#base, identity), signal });
     // undici ignores an abort while it connects, and a silent server can delay the connection.
     const { statusCode: status, headers, body } = await rejectOnAbort(opening, signal);
@@ -202,7 +202,7 @@ export class Transport {
 type Send<A> = (identity: Identity) => Promise<A>;
 
 /** An opened stream, or the complete response if the server rejected the request. */
-interface Opened {
+interface OpenedStream {
   readonly status: number;
   readonly body: AsyncIterable<Uint8Array>;
   readonly response?: HttpResponse;
@@ -216,14 +216,14 @@ const MIN_WAIT_MS = 2_000;
  */
 const MAX_BYTES = 16 << 20;
 /** Codes of errors on a connection that the server closed. */
-const CLOSED = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+const CLOSED_CODES = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 /** Repeats a GET if the server closed the kept-alive connection. A write is not repeated: the server may have executed it. */
 async function retryIfClosed<A>({ method }: TransportRequest, send: () => Promise<A>, deadline: Deadline): Promise<A> {
   try {
     return await send();
   } catch (error) {
-    if (method !== 'GET' || deadline.isAborted || !CLOSED.has(codeOf(error))) throw error;
+    if (method !== 'GET' || deadline.isAborted || !CLOSED_CODES.has(codeOf(error))) throw error;
     return await send();
   }
 }

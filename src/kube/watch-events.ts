@@ -1,7 +1,7 @@
 // Decodes the lines of a watch. An invalid line breaks the watch: skipping it would lose a change.
 
 import { type ApiObject, isStored, type Resource, STORED_FIELDS, type Stored } from '../api/resources.ts';
-import { eventToStatusError } from './response.ts';
+import { toWatchEventError } from './response.ts';
 
 export type WatchEvent<T extends ApiObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Stored<T> }
@@ -45,7 +45,7 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<st
 
 function decodeEvent<T extends ApiObject>(resource: Resource<T>, line: string): WatchEvent<T> {
   const { type, object } = parseEvent<T>(line) ?? {};
-  if (type === 'ERROR') throw eventToStatusError(object);
+  if (type === 'ERROR') throw toWatchEventError(object);
   if (type === 'BOOKMARK') return decodeBookmark(object);
   if (!isChange(type)) throw new BrokenWatchError('a watch event has an unknown type');
   if (!isStored(resource, object)) throw new BrokenWatchError(`a watch event has no object with ${STORED_FIELDS}`);

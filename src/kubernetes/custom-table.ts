@@ -1,6 +1,6 @@
 // Tables of custom resources: the name, then the columns that the CRD declares, or the age if it declares none.
 
-import { goJson, goNumber } from '../std/go-text.ts';
+import { encodeGoJson, formatGoNumber } from '../std/go-text.ts';
 import type { Table } from './kind.ts';
 import { isFields, isList, type KubeObject, type Value } from './object.ts';
 import { type JsonPath, parseJsonPath } from './schema/json-path.ts';
@@ -27,7 +27,7 @@ export function toCustomTable(declared: readonly PrinterColumn[] = []): Table {
 }
 
 function toColumn({ name, type, format = '', priority = 0, description = '', jsonPath }: PrinterColumn): Column | undefined {
-  const definition = { name, type, format, description: description === '' ? defaultDescription(jsonPath) : description, priority };
+  const definition = { name, type, format, description: description === '' ? formatDefaultDescription(jsonPath) : description, priority };
   try {
     return { definition, path: parseJsonPath(jsonPath) };
   } catch {
@@ -40,23 +40,23 @@ interface Column {
   readonly path: JsonPath;
 }
 
-function defaultDescription(jsonPath: string): string {
+function formatDefaultDescription(jsonPath: string): string {
   return `Custom resource definition column (in JSONPath format): ${jsonPath}`;
 }
 
 function toTable(columns: readonly Column[]): Table {
   return {
     columns: [NAME_COLUMN, ...columns.map(({ definition }) => definition)],
-    cells: (object, now) => [object.metadata.name ?? '', ...columns.map((column) => cell(column, object, now))],
+    cells: (object, now) => [object.metadata.name ?? '', ...columns.map((column) => toCell(column, object, now))],
   };
 }
 
-function cell({ definition: { type }, path }: Column, object: KubeObject, now: number): unknown {
-  const found = firstValue(path, object);
+function toCell({ definition: { type }, path }: Column, object: KubeObject, now: number): unknown {
+  const found = findFirstValue(path, object);
   return found === undefined ? null : (CELLS[type]?.(found, now) ?? null);
 }
 
-/** Conversions of values to cells, by column type. They return undefined for a value of another type. */
+/** Conversions of values to cells, by column type. Except for `string`, they return undefined for a value of another type. */
 const CELLS: Readonly<Record<string, (value: Value, now: number) => unknown>> = {
   string: formatString,
   integer: (value) => (typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : undefined),
@@ -65,7 +65,7 @@ const CELLS: Readonly<Record<string, (value: Value, now: number) => unknown>> = 
   date: (value, now) => (typeof value === 'string' ? formatAge(value, now) : undefined),
 };
 
-function firstValue(path: JsonPath, object: KubeObject): Value | undefined {
+function findFirstValue(path: JsonPath, object: KubeObject): Value | undefined {
   if (!isFields(object)) return undefined;
   try {
     return path(object)[0];
@@ -77,8 +77,8 @@ function firstValue(path: JsonPath, object: KubeObject): Value | undefined {
 function formatString(value: Value): string {
   if (typeof value === 'string') return value;
   if (value === null) return '<no value>';
-  if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
-  return isFields(value) || isList(value) ? goJson(value) : String(value);
+  if (typeof value === 'number' || typeof value === 'bigint') return formatGoNumber(value);
+  return isFields(value) || isList(value) ? encodeGoJson(value) : String(value);
 }
 
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;

@@ -1,6 +1,6 @@
 // Errors about invalid fields of an object, with Kubernetes' messages.
 
-import { goJson, goNumber, goQuote, goStructJson } from '../std/go-text.ts';
+import { encodeGoJson, encodeGoStructJson, formatGoNumber, quoteGoString } from '../std/go-text.ts';
 
 /** Kind of a field error: the `reason` of a Status cause. */
 export type FieldErrorType = keyof typeof TITLES;
@@ -31,7 +31,7 @@ export function invalidValue(field: string, value: unknown, detail: string): Fie
 
 /** Returns the error of an invalid struct or list of structs. The message contains the value as JSON with the keys in the given order. */
 export function invalidStruct(field: string, value: unknown, detail: string): FieldError {
-  return fieldError('FieldValueInvalid', field, [goStructJson(value), detail]);
+  return fieldError('FieldValueInvalid', field, [encodeGoStructJson(value), detail]);
 }
 
 /** Returns the error of an invalid value that is too large or too sensitive for the message. */
@@ -56,7 +56,7 @@ export function duplicateValue(field: string, value: unknown): FieldError {
 }
 
 export function unsupportedValue(field: string, value: unknown, supported: readonly string[]): FieldError {
-  const detail = supported.length > 0 ? `supported values: ${supported.map(goQuote).join(', ')}` : '';
+  const detail = supported.length > 0 ? `supported values: ${supported.map(quoteGoString).join(', ')}` : '';
   return fieldError('FieldValueNotSupported', field, [formatValue(value), detail]);
 }
 
@@ -78,8 +78,8 @@ function fieldError(type: FieldErrorType, field: string, parts: readonly string[
 }
 
 function formatValue(value: unknown): string {
-  if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
-  return typeof value === 'string' ? goQuote(value) : goJson(value);
+  if (typeof value === 'number' || typeof value === 'bigint') return formatGoNumber(value);
+  return typeof value === 'string' ? quoteGoString(value) : encodeGoJson(value);
 }
 
 function formatCount(count: number, unit: string): string {

@@ -21,7 +21,10 @@ export interface SelectableKind {
   readonly namespaced: boolean;
   /** Fields for field selectors besides metadata.name and, for namespaced kinds, metadata.namespace. */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
-  /** Variant of Kubernetes' error for a field that is not selectable: `generic` if the kind has no selectable fields of its own. */
+  /**
+   * Variant of Kubernetes' error for a field that is not selectable: `generic` for a built-in kind without selectable fields of its own,
+   * otherwise `named`.
+   */
   readonly fieldLabelErrors: 'generic' | 'named';
 }
 

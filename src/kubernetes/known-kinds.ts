@@ -1,5 +1,5 @@
-// Built-in kinds of Kubernetes 1.36, including those that are not served here: kube-apiserver has different error messages for built-in and
-// unknown kinds.
+// Built-in kinds of Kubernetes 1.36, including those that Purser does not serve: kube-apiserver has different error messages for built-in
+// and unknown kinds.
 
 /** Returns whether Kubernetes has this built-in kind. Lists are also kinds. */
 export function isKnownKind(group: string, version: string, kind: string): boolean {

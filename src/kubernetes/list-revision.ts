@@ -1,24 +1,24 @@
 // Resource versions in list, get and watch requests, and the errors for versions that are not available.
 
-import { goQuote } from '../std/go-text.ts';
+import { quoteGoString } from '../std/go-text.ts';
 import { badRequest, expired, StatusError, statusError } from './status.ts';
 import { type ContinueToken, decodeContinue, encodeContinueAtLatest } from './wire/continue-token.ts';
 import type { ListOptions } from './wire/options.ts';
 
-/** Parses the version that a list request names; 0 for any version. Throws 400 if it is invalid. */
+/** Parses the resourceVersion of a list request; 0 if it is absent. Throws 400 if it is invalid. */
 export function parseListVersion(options: ListOptions): bigint {
   return parseRequestedVersion(options.resourceVersion, (message) => badRequest(`invalid resource version: ${message}`));
 }
 
-/** Parses the version that a get or watch request names; 0 for any version. Throws the error that `reject` creates, by default 400. */
+/** Parses the resourceVersion of a get or watch request; 0 if empty. Throws the error of `reject`, by default 400, if it is invalid. */
 export function parseRequestedVersion(text: string, reject: (message: string) => StatusError = badRequest): bigint {
   const isNumber = /^\d*$/.test(text);
   if (isNumber && BigInt(text) <= MAX_UINT64) return BigInt(text);
-  const problem = `strconv.ParseUint: parsing ${goQuote(text)}: ${isNumber ? 'value out of range' : 'invalid syntax'}`;
-  throw reject(`resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
+  const problem = `strconv.ParseUint: parsing ${quoteGoString(text)}: ${isNumber ? 'value out of range' : 'invalid syntax'}`;
+  throw reject(`resourceVersion: Invalid value: ${quoteGoString(text)}: ${problem}`);
 }
 
-/** Returns whether a watch sends the existing objects first. Without `sendInitialEvents`, it does so without a version and at version 0. */
+/** Returns whether a watch sends the existing objects first: as `sendInitialEvents` requests, or by default without a version or at 0. */
 export function hasInitialEvents({ sendInitialEvents, resourceVersion }: ListOptions): boolean {
   return sendInitialEvents ?? parseRequestedVersion(resourceVersion) === 0n;
 }
@@ -35,7 +35,10 @@ export function parseContinueToken(options: ListOptions): ContinueToken | undefi
   return token;
 }
 
-/** Returns whether a list must be at the exact version: with the match `Exact`, or with a limit and no match unless it names one object. */
+/**
+ * Returns whether a list must be at the exact version: with the match `Exact`, or with a limit and without a match. A limit is ignored
+ * for a list that names one object.
+ */
 export function requiresExactVersion(
   { resourceVersionMatch, limit }: ListOptions,
   { isOneObject }: { readonly isOneObject: boolean },
@@ -44,7 +47,7 @@ export function requiresExactVersion(
 }
 
 /** Returns the maximum number of objects in a page; 0 for all. As in Kubernetes, a list at version 0 ignores the limit. */
-export function pageLimit({ resourceVersion, limit }: ListOptions): number {
+export function pageLimitOf({ resourceVersion, limit }: ListOptions): number {
   return resourceVersion === '0' || limit < 0 ? 0 : limit;
 }
 
@@ -61,7 +64,7 @@ export function listExpired(): StatusError {
   return expired('The resourceVersion for the provided list is too old.');
 }
 
-/** Returns the error for a page at an expired version. It contains a token for the remaining objects at the latest version. */
+/** Returns the error for a page at an expired version. The error contains a token for the remaining objects at the latest version. */
 export function continueTokenExpired(token: ContinueToken): StatusError {
   return new StatusError({ ...expired(TOO_OLD_TO_CONTINUE).status, metadata: { continue: encodeContinueAtLatest(token) } });
 }

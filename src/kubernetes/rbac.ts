@@ -1,6 +1,6 @@
 // Role-based access control: the rules of a user, and decisions about requests. Rules can allow requests, but not deny them.
 
-import { goQuote } from '../std/go-text.ts';
+import { quoteGoString } from '../std/go-text.ts';
 import { aggregate } from './status.ts';
 
 /** Permissions on resources or paths. */
@@ -18,7 +18,7 @@ export interface RoleRef {
   readonly name: string;
 }
 
-/** User, group or service account that a binding grants its role to. */
+/** User, group or service account to which a binding grants its role. */
 export interface RbacSubject {
   readonly kind: string;
   readonly name: string;
@@ -63,7 +63,7 @@ export type AccessAttributes =
 /** Authorization decision and its reason. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Binding that allows the request, or roles that were not found; may be empty. */
+  /** Text that names the binding that allows the request, or the roles that were not found; empty if there are none. */
   readonly reason: string;
 }
 
@@ -83,19 +83,19 @@ export const SUPERUSERS = 'system:masters';
 export function decide(user: RbacUser, attributes: AccessAttributes, policy: Policy): Decision {
   if (user.groups.includes(SUPERUSERS)) return { allowed: true, reason: '' };
   const missing: string[] = [];
-  for (const grant of grants(user, attributes.type === 'resource' ? attributes.namespace : '', policy)) {
-    if (grant.rules === undefined) missing.push(notFoundText(grant.binding.roleRef));
+  for (const grant of findGrants(user, attributes.type === 'resource' ? attributes.namespace : '', policy)) {
+    if (grant.rules === undefined) missing.push(formatNotFound(grant.binding.roleRef));
     else if (grant.rules.some((rule) => ruleAllows(rule, attributes)))
-      return { allowed: true, reason: `RBAC: allowed by ${sourceText(grant)}` };
+      return { allowed: true, reason: `RBAC: allowed by ${formatSource(grant)}` };
   }
   return { allowed: false, reason: missing.length === 0 ? '' : `RBAC: ${aggregate(missing)}` };
 }
 
 /** Returns the rules that apply to `user` in a namespace; with an empty namespace, the cluster-wide ones. */
 export function rulesFor(user: RbacUser, namespace: string, policy: Policy): UserRules {
-  const found = [...grants(user, namespace, policy)];
+  const found = [...findGrants(user, namespace, policy)];
   const missing = found.filter(({ rules }) => rules === undefined).map(({ binding }) => binding.roleRef);
-  return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(notFoundText) };
+  return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(formatNotFound) };
 }
 
 /** Returns whether a rule allows the request with these attributes. */
@@ -141,12 +141,12 @@ interface Grant {
   readonly rules: readonly PolicyRule[] | undefined;
 }
 
-function* grants(user: RbacUser, namespace: string, policy: Policy): Generator<Grant> {
-  yield* grantsOf(policy.clusterRoleBindings(), user, policy);
-  if (namespace !== '') yield* grantsOf(policy.roleBindings(namespace), user, policy);
+function* findGrants(user: RbacUser, namespace: string, policy: Policy): Generator<Grant> {
+  yield* findGrantsIn(policy.clusterRoleBindings(), user, policy);
+  if (namespace !== '') yield* findGrantsIn(policy.roleBindings(namespace), user, policy);
 }
 
-function* grantsOf(bindings: Iterable<RbacBinding>, user: RbacUser, policy: Policy): Generator<Grant> {
+function* findGrantsIn(bindings: Iterable<RbacBinding>, user: RbacUser, policy: Policy): Generator<Grant> {
   for (const binding of bindings) {
     const subject = binding.subjects.find((candidate) => isSubject(user, candidate, binding.namespace));
     if (subject !== undefined) yield { binding, subject, rules: policy.rules(binding.roleRef, binding.namespace) };
@@ -168,13 +168,14 @@ function isSubject(user: RbacUser, subject: RbacSubject, bindingNamespace: strin
   }
 }
 
-function sourceText({ binding, subject }: Grant): string {
+function formatSource({ binding, subject }: Grant): string {
   const { name, namespace, roleRef } = binding;
-  const source = namespace === undefined ? `ClusterRoleBinding ${goQuote(name)}` : `RoleBinding ${goQuote(`${name}/${namespace}`)}`;
+  const source =
+    namespace === undefined ? `ClusterRoleBinding ${quoteGoString(name)}` : `RoleBinding ${quoteGoString(`${name}/${namespace}`)}`;
   const subjectName = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace || namespace}` : subject.name;
-  return `${source} of ${roleRef.kind} ${goQuote(roleRef.name)} to ${subject.kind} ${goQuote(subjectName)}`;
+  return `${source} of ${roleRef.kind} ${quoteGoString(roleRef.name)} to ${subject.kind} ${quoteGoString(subjectName)}`;
 }
 
-function notFoundText({ kind, name }: RoleRef): string {
-  return `${kind.toLowerCase()}.rbac.authorization.k8s.io ${goQuote(name)} not found`;
+function formatNotFound({ kind, name }: RoleRef): string {
+  return `${kind.toLowerCase()}.rbac.authorization.k8s.io ${quoteGoString(name)} not found`;
 }

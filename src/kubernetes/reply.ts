@@ -17,7 +17,7 @@ export function isStream(body: Reply['body']): body is AsyncIterable<string> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
-/** Returns the body of a response as bytes. For a string, Node would also encode the head as UTF-8. */
+/** Returns the body of a response as bytes. With a string body, Node would encode the head as UTF-8 too, and change its header values. */
 export function toBytes(body: string | Buffer): Buffer {
   return typeof body === 'string' ? Buffer.from(body) : body;
 }
@@ -35,12 +35,12 @@ export function sendHead(response: ServerResponse): void {
 const EMPTY = Buffer.alloc(0);
 
 /** Returns a response with the compact JSON `text`, formatted for the representation. */
-export function textReply(status: number, text: string, representation: Representation): Reply {
+export function createTextReply(status: number, text: string, representation: Representation): Reply {
   return { status, headers: { 'content-type': representation.contentType }, body: formatBody(text, representation) };
 }
 
 /** Returns an error response in the representation that the caller prefers. */
-export function errorReply(error: StatusError, preferences: Preferences): Reply {
+export function createErrorReply(error: StatusError, preferences: Preferences): Reply {
   const { mediaType, contentType, pretty } = negotiateError(preferences);
   return {
     status: error.code,
@@ -54,6 +54,6 @@ export function errorReply(error: StatusError, preferences: Preferences): Reply 
 }
 
 /** Returns a plain-text response, like Go's http.NotFound. */
-export function plainTextReply(status: number, text: string): Reply {
+export function createPlainTextReply(status: number, text: string): Reply {
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, body: text };
 }

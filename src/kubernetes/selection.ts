@@ -1,9 +1,9 @@
 // Selection of objects in a list or a watch.
 
-import { goQuote } from '../std/go-text.ts';
+import { quoteGoString } from '../std/go-text.ts';
 import type { SelectableKind } from './kind.ts';
 import type { KubeObject } from './object.ts';
-import { type FieldSelector, matchesFields, parseFieldSelector, requiredName } from './selectors/field-selector.ts';
+import { type FieldSelector, findRequiredName, matchesFields, parseFieldSelector } from './selectors/field-selector.ts';
 import { type LabelSelector, matchesLabels, parseLabelSelector } from './selectors/label-selector.ts';
 import { isEverything, SelectorError } from './selectors/selector.ts';
 import { badRequest } from './status.ts';
@@ -37,7 +37,7 @@ export class Selection {
     this.#kind = kind;
     this.#selectors = selectors;
     this.#namespace = namespace;
-    this.isOneObject = requiredName(selectors.fields) !== undefined && (namespace !== '' || !kind.namespaced);
+    this.isOneObject = findRequiredName(selectors.fields) !== undefined && (namespace !== '' || !kind.namespaced);
     this.isEverything = isEverything(selectors.labels) && isEverything(selectors.fields);
   }
 
@@ -53,7 +53,7 @@ export class Selection {
 
 function isSelectable(kind: SelectableKind, field: string): boolean {
   if (field === 'metadata.name') return true;
-  // Kubernetes accepts metadata.namespace for kinds without selectable fields, even for cluster-scoped ones.
+  // Kubernetes accepts metadata.namespace for built-in kinds without selectable fields of their own, even for cluster-scoped ones.
   if (field === 'metadata.namespace') return kind.namespaced || kind.fieldLabelErrors === 'generic';
   return Object.hasOwn(kind.selectableFields, field);
 }
@@ -66,5 +66,5 @@ function fieldOf(kind: SelectableKind, object: KubeObject, field: string): strin
 
 function unsupportedField(kind: SelectableKind, field: string): Error {
   if (kind.fieldLabelErrors === 'named') return badRequest(`field label not supported: ${field}`);
-  return badRequest(`${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`);
+  return badRequest(`${quoteGoString(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`);
 }

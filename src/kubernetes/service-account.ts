@@ -6,7 +6,7 @@ export function toServiceAccountUsername({ namespace, name }: { readonly namespa
 }
 
 /** Returns the namespace in the user name of a service account; undefined for other users. */
-export function serviceAccountNamespace(username: string): string | undefined {
+export function parseServiceAccountNamespace(username: string): string | undefined {
   return parseServiceAccount(username)?.namespace;
 }
 

@@ -1,4 +1,4 @@
-// The keys that a cluster signs service account tokens with.
+// The keys with which a cluster signs service account tokens.
 
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { fieldsOf, textOf } from './untrusted.ts';
@@ -16,13 +16,13 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   ES512: 'sha512',
 };
 
-/** Parses a JSON Web Key Set. Ignores unusable keys; returns undefined if no key is usable. */
+/** Parses a JSON Web Key Set. Ignores unusable keys, and keys after the first 64; returns undefined if no key is usable. */
 export function parseKeySet(text: string): readonly KeyObject[] | undefined {
-  const usable = listedKeys(text).slice(0, MAX_KEYS).flatMap(toPublicKey);
+  const usable = parseListedKeys(text).slice(0, MAX_KEYS).flatMap(toPublicKey);
   return usable.length === 0 ? undefined : usable;
 }
 
-function listedKeys(text: string): readonly unknown[] {
+function parseListedKeys(text: string): readonly unknown[] {
   try {
     const { keys } = fieldsOf(JSON.parse(text));
     return Array.isArray(keys) ? keys : [];

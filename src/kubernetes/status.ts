@@ -1,6 +1,6 @@
 // metav1.Status, and StatusError: the API error that clients receive and servers send.
 
-import { goQuote } from '../std/go-text.ts';
+import { quoteGoString } from '../std/go-text.ts';
 import { type FieldError, formatFieldError } from './field-error.ts';
 
 export interface StatusCause {
@@ -158,22 +158,26 @@ export function methodNotAllowed(): StatusError {
 
 /** Creates the error of an admission plugin: `secrets "x" is forbidden: why`. */
 export function forbidden(resource: QualifiedName, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
-  const subject = name === '' ? qualifiedName(resource) : `${qualifiedName(resource)} ${goQuote(name)}`;
+  const subject = name === '' ? formatQualifiedName(resource) : `${formatQualifiedName(resource)} ${quoteGoString(name)}`;
   return statusError('Forbidden', `${subject} is forbidden: ${why}`, { ...detailsOf(resource, name), ...(causes && { causes }) });
 }
 
 export function notFound(resource: QualifiedName, name: string): StatusError {
-  return statusError('NotFound', `${qualifiedName(resource)} ${goQuote(name)} not found`, detailsOf(resource, name));
+  return statusError('NotFound', `${formatQualifiedName(resource)} ${quoteGoString(name)} not found`, detailsOf(resource, name));
 }
 
 export function alreadyExists(resource: QualifiedName, name: string, prefix = ''): StatusError {
-  return statusError('AlreadyExists', `${prefix}${qualifiedName(resource)} ${goQuote(name)} already exists`, detailsOf(resource, name));
+  return statusError(
+    'AlreadyExists',
+    `${prefix}${formatQualifiedName(resource)} ${quoteGoString(name)} already exists`,
+    detailsOf(resource, name),
+  );
 }
 
 export function conflict(resource: QualifiedName, name: string, why: string): StatusError {
   return statusError(
     'Conflict',
-    `Operation cannot be fulfilled on ${qualifiedName(resource)} ${goQuote(name)}: ${why}`,
+    `Operation cannot be fulfilled on ${formatQualifiedName(resource)} ${quoteGoString(name)}: ${why}`,
     detailsOf(resource, name),
   );
 }
@@ -189,7 +193,7 @@ export function expired(message: string): StatusError {
 
 /** Creates a validation error. `kind` is a kind, or a plural resource name in errors of the store. */
 export function invalid(kind: QualifiedName, name: string, errors: readonly FieldError[]): StatusError {
-  const message = `${qualifiedName(kind)} ${goQuote(name)} is invalid: ${aggregate(errors.map(formatFieldError))}`;
+  const message = `${formatQualifiedName(kind)} ${quoteGoString(name)} is invalid: ${aggregate(errors.map(formatFieldError))}`;
   const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));
   return statusError('Invalid', message, { ...detailsOf(kind, name), causes });
 }
@@ -207,7 +211,7 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
 }
 
 /** Returns the name with its group: `secrets`, or `clusters.registry.purser.dev`. */
-export function qualifiedName({ group, name }: QualifiedName): string {
+export function formatQualifiedName({ group, name }: QualifiedName): string {
   return group === '' ? name : `${name}.${group}`;
 }
 

@@ -5,7 +5,7 @@ import type { KubeObject } from './object.ts';
 import { humanDuration } from './wire/go-duration.ts';
 
 /** Returns a text column. kubectl shows `wide` columns only with `-o wide`. */
-export function column(name: string, description: string, wide: 'wide' | 'always' = 'always'): TableColumn {
+export function createColumn(name: string, description: string, wide: 'wide' | 'always' = 'always'): TableColumn {
   return { name, type: 'string', format: '', description, priority: wide === 'wide' ? 1 : 0 };
 }
 
@@ -21,23 +21,23 @@ export const NAME_COLUMN: TableColumn = {
 const CREATION_TIMESTAMP =
   'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';
 
-export const AGE_COLUMN: TableColumn = column('Age', CREATION_TIMESTAMP);
+export const AGE_COLUMN: TableColumn = createColumn('Age', CREATION_TIMESTAMP);
 
 /** Go's zero time, which tables show for bookmarks. */
 const ZERO_TIME = '0001-01-01T00:00:00Z';
 
-/** Table of kinds that do not define one. */
+/** Table of kinds that do not define their own. */
 export const DEFAULT_TABLE: Table = {
   columns: [NAME_COLUMN, { name: 'Created At', type: 'date', format: '', description: CREATION_TIMESTAMP, priority: 0 }],
   cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? ZERO_TIME],
 };
 
 /** Returns the age of an object in kubectl's format. */
-export function ageOf({ metadata }: KubeObject, now: number): string {
+export function toAge({ metadata }: KubeObject, now: number): string {
   return formatElapsed(metadata.creationTimestamp, now);
 }
 
-/** Returns the time that has passed since `time`, in kubectl's format. */
+/** Returns the time that has passed since `time`, in kubectl's format; `<unknown>` if `time` is missing. */
 export function formatElapsed(time: string | null | undefined, now: number): string {
   return time === undefined || time === null ? '<unknown>' : humanDuration(now - Date.parse(time));
 }

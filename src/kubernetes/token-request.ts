@@ -1,9 +1,9 @@
 // TokenRequest as API servers process it: defaults, validation, bound object and response.
 
-import { goQuote } from '../std/go-text.ts';
+import { quoteGoString } from '../std/go-text.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { invalidValue } from './field-error.ts';
-import { pathSegmentProblems } from './names.ts';
+import { validatePathSegment } from './names.ts';
 import type { KubeObject } from './object.ts';
 import { TOKEN_REQUEST } from './reviews.ts';
 import { badRequest, conflict, invalid } from './status.ts';
@@ -41,7 +41,7 @@ export function withTokenDefaults(object: KubeObject): TokenRequest {
     ...object,
     spec: {
       ...rest,
-      // The decoder may keep an explicit null, which is the same as absent.
+      // The decoder can keep an explicit null, which means the same as an absent field.
       ...(audiences && { audiences }),
       expirationSeconds: expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS,
       ...(boundObjectRef && { boundObjectRef }),
@@ -124,8 +124,8 @@ export function checkBoundKind({ kind = '', apiVersion = '' }: BoundObjectRefere
 /** Throws 400 for a name that no object can have. */
 export function checkObjectName(name: string): void {
   if (name === '') throw badRequest('Name parameter required.');
-  const problems = pathSegmentProblems(name);
-  if (problems.length > 0) throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${problems.join(';')}`);
+  const problems = validatePathSegment(name);
+  if (problems.length > 0) throw badRequest(`Name parameter invalid: ${quoteGoString(name)}: ${problems.join(';')}`);
 }
 
 /** Identity of an object to which a token can be bound. */
@@ -143,7 +143,7 @@ export function checkBoundObject(
 ): void {
   if (kind === 'Pod' && object.serviceAccountName !== serviceAccountName) {
     throw badRequest(
-      `cannot bind token for serviceaccount ${goQuote(serviceAccountName)} to pod running with different serviceaccount name.`,
+      `cannot bind token for serviceaccount ${quoteGoString(serviceAccountName)} to pod running with different serviceaccount name.`,
     );
   }
   if (uid === '' || uid === object.uid) return;

@@ -16,7 +16,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns a string of 1 to 128 printable ASCII characters, which is safe in annotations and status; undefined for any other value. */
+/** Returns a string of 1 to 128 printable ASCII characters without spaces, which is safe in annotations and status; otherwise undefined. */
 export function identifierOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : undefined;
 }

@@ -1,4 +1,4 @@
-// Controller: reconciles each key when it is due, never two times concurrently, and requeues it on request or after a failure.
+// Controller: reconciles each key when it is due, never twice at the same time, and requeues the key on request or after a failure.
 
 import { Observable, type Subscriber } from 'rxjs';
 import type { Clock } from '../std/clock.ts';
@@ -31,17 +31,17 @@ export interface ControllerOptions<K> {
 export interface QueueState {
   /** Returns the number of keys that are due and wait for a slot. */
   readonly depth: () => number;
-  /** Returns the tenants with a running key and the slots that each holds. */
+  /** Returns the tenants with a running key and the number of slots that each holds. */
   readonly slotsByTenant: () => Iterable<readonly [tenant: string, slots: number]>;
 }
 
 interface Run<K> {
   readonly key: K;
-  /** Number of consecutive failures, including this run; conflicts and deferred runs are not counted. */
+  /** Number of consecutive failures, including this run; 0 after a success. Conflicts and deferred runs are not counted. */
   readonly failures: number;
   readonly startedAt: number;
   readonly finishedAt: number;
-  /** Duration by the monotonic clock, which can differ from `finishedAt - startedAt`. */
+  /** Duration by the monotonic clock, in milliseconds; it can differ from `finishedAt - startedAt`. */
   readonly durationMs: number;
   /** Delay between the due time and the start, in milliseconds. */
   readonly latenessMs: number;
@@ -92,9 +92,9 @@ class Pump<K> {
   /** Number of consecutive failures of each key with a pending retry. */
   readonly #failures = new Map<K, number>();
   readonly #conflicts = new Map<K, number>();
-  /** The current timer. */
+  /** The pending timer; undefined if there is none. */
   #wakeUp: { readonly at: number; readonly cancel: () => void } | undefined;
-  /** Wall-clock time of the start of the monotonic clock. */
+  /** Wall-clock time at which the monotonic clock was 0, according to the last check; -Infinity before the first check. */
   #epoch = -Infinity;
   #isScheduled = false;
   /** Number of keys started since the last pause. */
@@ -149,7 +149,10 @@ class Pump<K> {
     }
   }
 
-  /** Takes the next due key that may run; undefined during a pause and once the controller stops. A reconcile may stop the controller. */
+  /**
+   * Takes the next due key that may run; returns undefined if there is none, during a pause, and once the controller stops. A reconcile may
+   * stop the controller.
+   */
   #take(): Request<K> | undefined {
     if (this.#isEnding || this.#isPaused || this.#queue.isFull) return undefined;
     const now = this.#options.clock.now();

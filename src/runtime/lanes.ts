@@ -40,7 +40,9 @@ interface Lane<K> {
   /** Flows with ready keys that have to wait for a slot of this lane. */
   readonly parked: KeyHeap<Flow<K>, Rank>;
   running: number;
-  /** `served` of the flow that was served last. A flow that becomes busy starts here, so that it gains no advantage from its idle time. */
+  /**
+   * `served` of the flow that was served last: the minimum for a flow that becomes busy, so that the flow gains nothing from its idle time.
+   */
   virtualTime: number;
 }
 
@@ -87,7 +89,7 @@ export class Lanes<K> {
   /** Tenants with an open flow. */
   readonly #open = new KeyHeap<Tenant<K>, Rank>(compareRanks);
   #running = 0;
-  /** `served` of the tenant that was served last; tenants that become busy start here. */
+  /** `served` of the tenant that was served last: the minimum for a tenant that becomes busy. */
   #virtualTime = 0;
 
   /** Throws a RangeError if a limit is below 1, because no key would ever run. */
@@ -113,12 +115,12 @@ export class Lanes<K> {
     return this.#lanes.size;
   }
 
-  /** Yields the tenants with a running key and the slots that each holds. */
+  /** Yields the tenants with a running key and the number of slots that each holds. */
   *slotsByTenant(): Generator<readonly [tenant: string, slots: number]> {
     for (const { name, running } of this.#tenants.values()) if (running > 0) yield [name, running];
   }
 
-  /** Makes a key ready. The key must not be ready. */
+  /** Makes a key ready. The key must not be ready yet. */
   add(key: K, group: KeyGroup, position: QueuePosition): void {
     const flow = this.#findOrCreateFlow(group);
     if (flow.ready.size === 0) flow.served = Math.max(flow.served, flow.lane.virtualTime);

@@ -4,7 +4,8 @@ import { concat, map, Observable, of, switchMap, takeWhile } from 'rxjs';
 
 export interface LeadershipOptions<T> {
   /**
-   * Emits whether this process leads. `whileLeading` stays subscribed until the work has ended, because the subscription renews the Lease.
+   * Stream that emits true while this process leads, and false otherwise. `whileLeading` stays subscribed until the work has ended, because
+   * the subscription renews the Lease.
    */
   readonly leads$: Observable<boolean>;
   /** The work of one term; completes only after `stopping` aborts. */

@@ -20,7 +20,7 @@ export interface RunReport {
   readonly latenessMs: number;
 }
 
-/** Metrics that count runs. */
+/** Metrics of runs. */
 export interface OutcomeMetrics {
   recordRun(run: RunReport): void;
 }
@@ -44,8 +44,8 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
       const write = (outcome: Outcome<string>) => {
         const run = toRunReport(controller, outcome);
         metrics.recordRun(run);
-        const { level, message } = lineFor(outcome);
-        const createLine = () => ({ ...run, key: outcome.key, failures: outcome.failures, ...nextFields(outcome) });
+        const { level, message } = selectLine(outcome);
+        const createLine = () => ({ ...run, key: outcome.key, failures: outcome.failures, ...toNextFields(outcome) });
         if (level !== 'debug') failures.write(level, createLine(), message);
         else if (log.isLevelEnabled('debug')) log.debug(createLine(), message);
         if (run.outcome === 'reconciled' || run.outcome === 'gone') failures.forget(outcome.key);
@@ -58,7 +58,7 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
 }
 
 /** Returns the reason of a failed run, from a closed set. */
-export function failureReason(error: unknown): string {
+export function toFailureReason(error: unknown): string {
   if (error instanceof StatusError) return error.reason ?? 'Unclassified';
   if (error instanceof TransportError) return 'NoResponse';
   return ownReason(error) ?? 'Defect';
@@ -76,11 +76,11 @@ const LINES = {
   reconciled: { level: 'debug', message: 'reconciled' },
   gone: { level: 'debug', message: 'object not found' },
   conflict: { level: 'debug', message: 'object changed during reconcile' },
-  throttled: { level: 'info', message: 'server throttled the request' },
+  throttled: { level: 'info', message: 'reconcile throttled' },
   transient: { level: 'error', message: 'reconcile failed' },
 } as const;
 
-function lineFor(outcome: Outcome<string>): { readonly level: Level; readonly message: string } {
+function selectLine(outcome: Outcome<string>): { readonly level: Level; readonly message: string } {
   if (outcome.type === 'reconciled') return LINES.reconciled;
   const line = LINES[outcome.retry.class];
   // A failing target or a rejected request is not a fault of Purser.
@@ -134,13 +134,13 @@ function toRunReport(controller: string, outcome: Outcome<string>): RunReport {
   return {
     controller,
     outcome: failed?.retry.class ?? 'reconciled',
-    reason: failed && failureReason(failed.error),
+    reason: failed && toFailureReason(failed.error),
     durationMs: Math.round(outcome.durationMs),
     latenessMs: Math.round(outcome.latenessMs),
   };
 }
 
-function nextFields(outcome: Outcome<string>): { readonly nextAt: string | undefined; readonly error?: Error } {
+function toNextFields(outcome: Outcome<string>): { readonly nextAt: string | undefined; readonly error?: Error } {
   if (outcome.type === 'reconciled') return { nextAt: formatTime(outcome.result.requeueAt) };
   return { nextAt: formatTime(outcome.retry.retryAt), error: toLoggedError(outcome.error) };
 }

@@ -1,16 +1,16 @@
 // Retries of failed runs: class of the failure and time of the next attempt.
 
 import type { Resource } from '../api/resources.ts';
-import { retryAfterMs } from '../kubernetes/retry-after.ts';
+import { retryAfterMsOf } from '../kubernetes/retry-after.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { exponentialMs } from '../std/backoff.ts';
+import { computeExponentialMs } from '../std/backoff.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 
 /**
  * - `gone`: the object was deleted during the run.
  * - `conflict`: a write was based on an outdated object.
- * - `throttled`: the server rejects requests for a while.
- * - `transient`: all other errors, including aborts by other signals; an abort of the controller has no outcome.
+ * - `throttled`: the server, or the circuit breaker of the target, rejects requests for a while.
+ * - `transient`: all other errors, including aborts by signals other than the controller's; an abort of the controller has no outcome.
  */
 export type FailureClass = 'gone' | 'conflict' | 'throttled' | 'transient';
 
@@ -37,18 +37,18 @@ export interface Retry {
 export interface RetryTerms {
   /** Random number in [0, 1), which spreads the retries of keys that failed together. */
   readonly random: number;
-  /** Kind of the keys; a NotFound for the object of the key means `gone`. */
+  /** Resource of the objects; a NotFound error for the object of a key means `gone`. If undefined, no failure has this class. */
   readonly resource?: Resource<unknown>;
-  /** Latest time of the retry, even if the server requests a longer wait. */
+  /** Latest time of the retry, even if the server requests a longer wait; unlimited by default. */
   readonly latestAt?: number;
-  /** Takes a retry from the budget of the key's lane and returns the additional delay, in milliseconds; see RetryBudget. */
+  /** Takes a retry from a RetryBudget and returns the additional delay, in milliseconds; no additional delay by default. */
   readonly spend?: () => number;
 }
 
 /** Decides whether and when to retry a failed run. */
 export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
-  const failureClass = classOf(failure, terms.resource);
-  const delayMs = delayOf(failureClass, failure, terms.random);
+  const failureClass = classifyFailure(failure, terms.resource);
+  const delayMs = computeDelayMs(failureClass, failure, terms.random);
   if (delayMs === undefined) return { class: failureClass, retryAt: undefined };
   const isFree = failureClass === 'conflict' || isDeferred(failure.error);
   const laterMs = isFree ? 0 : (terms.spend?.() ?? 0);
@@ -60,29 +60,29 @@ const BACKOFF = { initialMs: 500, maxMs: 300_000 };
 /** Delays after conflicts: time for the informer's store to receive the conflicting write. */
 const CONFLICT = { initialMs: 200, maxMs: 10_000 };
 
-function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
+function classifyFailure({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
   if (resource !== undefined && isAbsent(error, resource, key)) return 'gone';
   if (hasReason(error, 'Conflict')) return 'conflict';
-  return retryAfterMs(error) === undefined ? 'transient' : 'throttled';
+  return retryAfterMsOf(error) === undefined ? 'transient' : 'throttled';
 }
 
-/** Returns whether NotFound is about the object of the key, not about a service account, a namespace or a kind. */
+/** Returns whether the error is a NotFound for the object of the key, not for a service account, a namespace or a kind. */
 function isAbsent(error: unknown, resource: Resource<unknown>, key: string): boolean {
   if (!hasReason(error, 'NotFound')) return false;
   const { group = '', kind, name } = error.status.details ?? {};
   return group === resource.group && kind === resource.plural && name === key.slice(key.lastIndexOf('/') + 1);
 }
 
-function delayOf(failureClass: FailureClass, { error, failures, conflicts }: Failure<string>, random: number): number | undefined {
-  const backoffMs = withJitter(exponentialMs(failures - 1, BACKOFF), random);
+function computeDelayMs(failureClass: FailureClass, { error, failures, conflicts }: Failure<string>, random: number): number | undefined {
+  const backoffMs = withJitter(computeExponentialMs(failures - 1, BACKOFF), random);
   switch (failureClass) {
     case 'gone':
       return undefined;
     case 'conflict':
-      return withJitter(exponentialMs(conflicts - 1, CONFLICT), random);
+      return withJitter(computeExponentialMs(conflicts - 1, CONFLICT), random);
     case 'throttled':
       // A server may always request one second, so the backoff applies too, unless the circuit breaker prevented the run.
-      return Math.max((retryAfterMs(error) ?? 0) * (1 + random / 10), isDeferred(error) ? 0 : backoffMs);
+      return Math.max((retryAfterMsOf(error) ?? 0) * (1 + random / 10), isDeferred(error) ? 0 : backoffMs);
     case 'transient':
       return backoffMs;
   }

@@ -5,16 +5,16 @@ import type { ApiObject, Resource, Stored } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Change } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
-import { goJson } from '../std/go-text.ts';
+import { encodeGoJson } from '../std/go-text.ts';
 import type { Request } from './work-queue.ts';
 
 /** Returns the key of the changed object. */
-export function selfKeys(change: Change<ApiObject>): readonly string[] {
+export function toSelfKeys(change: Change<ApiObject>): readonly string[] {
   return [change.key];
 }
 
 /** Returns a function that maps a change to the keys of the owners of this kind, before and after the change. */
-export function ownerKeys({ group, kind, namespaced }: Resource<unknown>): (change: Change<ApiObject>) => readonly string[] {
+export function mapToOwnerKeys({ group, kind, namespaced }: Resource<unknown>): (change: Change<ApiObject>) => readonly string[] {
   return mapToKeys(({ metadata: { namespace, ownerReferences = [] } }) =>
     ownerReferences
       .filter((reference) => reference.kind === kind && groupOf(reference.apiVersion) === group)
@@ -33,8 +33,8 @@ export function statesOf<T extends ApiObject>(change: Change<T>): readonly Store
 }
 
 /**
- * Subscribes to the informers and, once all are synced, emits the keys of `live$`, which derives from their changes, and all known keys. No
- * change is lost, because the subscription to `live$` precedes the read of the known keys.
+ * Subscribes to the informers. Once all are synced, subscribes to `live$`, and emits its keys and all known keys. No change is lost,
+ * because the subscription to `live$` precedes the read of the known keys.
  */
 export function whenSynced<K>(informers: readonly FollowedInformer[], knownKeys: () => Iterable<K>, live$: Observable<K>): Observable<K> {
   const allSynced$ = combineLatest(informers.map(({ synced$ }) => synced$)).pipe(first((each) => each.every(Boolean)));
@@ -47,7 +47,7 @@ export function whenSynced<K>(informers: readonly FollowedInformer[], knownKeys:
 /** The part of an informer that `whenSynced` uses. */
 export type FollowedInformer = Pick<Informer<ApiObject>, 'changes$' | 'synced$'>;
 
-/** Requests each key now. */
+/** Maps each key to a request that is due now. */
 export function requestNow<K>(clock: Clock): OperatorFunction<K, Request<K>> {
   return map((key) => ({ key, dueAt: clock.now() }));
 }
@@ -118,7 +118,7 @@ function onUpdate<T extends ApiObject>(matches: (object: Stored<T>, previous: St
 
 /** Returns whether two JSON values differ, apart from the order of fields, which servers choose. */
 function differ(a: unknown, b: unknown): boolean {
-  return a !== b && goJson(a) !== goJson(b);
+  return a !== b && encodeGoJson(a) !== encodeGoJson(b);
 }
 
 function pick(entries: Readonly<Record<string, string>> = {}, matches: (name: string) => boolean): Readonly<Record<string, string>> {

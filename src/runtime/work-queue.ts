@@ -41,7 +41,7 @@ export class WorkQueue<K> {
   #requests = 0;
   /** Time of the last call of `order`. */
   #orderedAt = -Infinity;
-  /** Position behind all keys that were due when a call of `order` first left some; undefined if the last call left none. */
+  /** Position behind all keys that were due when a call of `order` first left due keys waiting; undefined if the last call left none. */
   #backlog: Requested | undefined;
 
   constructor({ priorityOf, concurrency, concurrencyPerLane, tenantShare = Infinity }: QueueOptions<K>) {
@@ -69,7 +69,7 @@ export class WorkQueue<K> {
     return this.#running.get(key)?.flow.lane.name;
   }
 
-  /** Returns the tenants with a running key and the slots that each holds. */
+  /** Returns the tenants with a running key and the number of slots that each holds. */
   slotsByTenant(): Iterable<readonly [tenant: string, slots: number]> {
     return this.#ready.slotsByTenant();
   }
@@ -115,8 +115,8 @@ export class WorkQueue<K> {
   }
 
   /**
-   * Makes at most `max` due keys ready, in order of their due times. Returns true once all are ready, or all that were due when a call
-   * first left some: requests that arrive faster than they are ordered must not prevent all starts.
+   * Makes at most `max` due keys ready, in order of their due times. Returns true once all due keys are ready, or at least those that were
+   * due when a call first left due keys waiting: requests that arrive faster than they are ordered must not prevent all starts.
    */
   order(now: number, max: number): boolean {
     const isComplete = this.#makeReady(now, max);
@@ -152,7 +152,9 @@ export class WorkQueue<K> {
     return true;
   }
 
-  /** Takes the next key that may run, after `order` with `maxOrdered`; undefined if there is none. The key runs until `done`. */
+  /**
+   * Calls `order` with `maxOrdered`, then takes the next key that may run; returns undefined if there is none. The key runs until `done`.
+   */
   take(now: number, maxOrdered = Infinity): Request<K> | undefined {
     if (this.isFull) return undefined;
     this.order(now, maxOrdered);
@@ -185,7 +187,10 @@ interface Requested {
   readonly dueAt: number;
   /** Sequence number of the request, which orders keys with the same due time. */
   readonly order: number;
-  /** Position of a key that was ready before. The key keeps its turn, because the deadline of many keys is the time of the request. */
+  /**
+   * Position of a key that was ready before the request; undefined for other keys. The key keeps this position if the new one would be
+   * later: many deadlines depend on the time at which the key becomes ready.
+   */
   readonly ready?: QueuePosition;
 }
 

@@ -1,6 +1,6 @@
-// The clusters that the requester of a set may issue tokens for. The indexed RBAC rules alone select them: requests for each selected
-// Cluster would reveal, by their number and delay, Clusters that the requester may not know. The authorizer sends reviews to the hub only
-// before a removal. Each ManagedToken is authorized separately.
+// The clusters for which the requester of a set may issue tokens. The indexed RBAC rules alone select these clusters: requests for each
+// selected Cluster would reveal, by their number and delay, Clusters that the requester must not learn about. The authorizer sends reviews
+// to the hub only before a removal. Each ManagedToken is authorized separately.
 
 import { clusterSetOf } from '../access/cluster-set.ts';
 import { filterGrantingNames, findAllowedName, toIssueNames } from '../access/issue-permission.ts';
@@ -58,8 +58,9 @@ export class SetAuthorizer {
   }
 
   /**
-   * Reviews the permission for a cluster on the hub. `cluster` is undefined for a cluster that is not registered; a refusal takes the same
-   * number of requests for all clusters. Throws an IssueError if a review fails.
+   * Returns whether access reviews on the hub allow the requester to issue the token for a cluster. `cluster` is undefined if the Cluster
+   * does not exist; a refusal takes the same number of reviews in either case, so that the number does not reveal which Clusters exist.
+   * Throws an IssueError if a review fails.
    */
   async review(request: IssueRequest, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
     const { hub } = this.#options;

@@ -4,17 +4,17 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup, Version } from '../api/names.ts';
 import { Clusters, ManagedTokens, type Stored } from '../api/resources.ts';
 import { hasReason, ignoreReasons, StatusError } from '../kubernetes/status.ts';
-import { exponentialMs } from '../std/backoff.ts';
+import { computeExponentialMs } from '../std/backoff.ts';
 import { cleanMessage } from '../std/clean-message.ts';
-import { goJson } from '../std/go-text.ts';
+import { encodeGoJson } from '../std/go-text.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
+import { decideWithdrawal } from '../tokens/policy/withdrawal.ts';
 import { reduceToken } from '../tokens/reduce.ts';
 import { selectsCluster } from './informers.ts';
-import { issueRequestOf, templateRequest } from './issue-request.ts';
-import { leftoverPatch, type TokenPatch } from './policy/leftovers.ts';
+import { issueRequestOf, templateRequestOf } from './issue-request.ts';
+import { type TokenPatch, toLeftoverPatch } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
-import { childName, type RenderedToken, renderToken, type StoredSet } from './policy/template.ts';
+import { type RenderedToken, renderToken, type StoredSet, toChildName } from './policy/template.ts';
 import type { SetRun } from './run.ts';
 import type { RemovalChecks } from './tracked-set.ts';
 
@@ -26,7 +26,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
   const { set, view, tracked, clock } = run;
   const cluster: Stored<Cluster> | undefined = view.registry.clusters.get(clusterName);
   const rendering = cluster && renderToken(set, cluster.metadata);
-  // The change to the Cluster triggers the next run.
+  // The Cluster was deleted or changed after the plan was made; this change triggers the next run.
   if (rendering === undefined || 'problem' in rendering) return;
   const { rendered } = rendering;
   try {
@@ -36,7 +36,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
     tracked.succeedWrite(clusterName);
   } catch (error) {
     run.signal.throwIfAborted();
-    // Another write was faster; the informer delivers it.
+    // Another client has written or deleted the ManagedToken; the informer delivers the change.
     if (hasReason(error, 'AlreadyExists', 'Conflict', 'NotFound')) run.requeue(clock.now() + CONFLICT_MS);
     else if (isRejection(error)) tracked.failWrite(clusterName, cleanMessage(error.message), clock.monotonic());
     else throw error;
@@ -54,7 +54,7 @@ function isRejection(error: unknown): error is StatusError {
 }
 
 async function createChild({ hub, set, signal }: SetRun, { name, labels, annotations, spec }: RenderedToken): Promise<StoredToken> {
-  const metadata = { name, namespace: set.metadata.namespace, labels, annotations, ownerReferences: [ownerReference(set)] };
+  const metadata = { name, namespace: set.metadata.namespace, labels, annotations, ownerReferences: [toOwnerReference(set)] };
   return reduceToken(await hub.create(ManagedTokens, { ...TYPE, metadata, spec }, { signal }));
 }
 
@@ -64,11 +64,11 @@ async function createChild({ hub, set, signal }: SetRun, { name, labels, annotat
  * this UID.
  */
 async function changeChild(run: SetRun, rendered: RenderedToken, token: StoredToken): Promise<StoredToken> {
-  const rest = isWhole(token) ? leftoverPatch(token, rendered) : undefined;
+  const rest = isWhole(token) ? toLeftoverPatch(token, rendered) : undefined;
   if (rest !== undefined) return await patchChild(run, token, rest);
   const applied = await applyChild(run, token, rendered);
   // Another client may have added parts since the watch delivered the ManagedToken.
-  const added = leftoverPatch(applied, rendered);
+  const added = toLeftoverPatch(applied, rendered);
   return added === undefined ? applied : await patchChild(run, applied, added);
 }
 
@@ -93,7 +93,7 @@ async function patchChild({ hub, signal }: SetRun, { metadata }: StoredToken, pa
 const TYPE = { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedToken' } as const;
 
 /** Returns the owner reference that makes the set the controller of an object. */
-export function ownerReference({ metadata }: StoredSet) {
+export function toOwnerReference({ metadata }: StoredSet) {
   const { name, uid } = metadata;
   return { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedTokenSet', name, uid, controller: true, blockOwnerDeletion: false };
 }
@@ -109,7 +109,7 @@ export async function removeChild(run: SetRun, token: StoredToken): Promise<void
   const { uid } = token.metadata;
   const checks = tracked.checks.get(uid) ?? { confirmedAt: [], nextAt: 0 };
   const now = clock.monotonic();
-  const next = (await isStillSurplus(run, token)) ? confirmedChecks(checks, now) : contradictedChecks(checks, now);
+  const next = (await isStillSurplus(run, token)) ? confirmChecks(checks, now) : restartChecks(checks, now);
   if (next === 'remove') return await deleteChild(run, token);
   tracked.checks.set(uid, next);
   run.requeue(clock.now() + next.nextAt - now);
@@ -122,9 +122,9 @@ export function requeueUnlessDue({ tracked, clock, budgets, requeue }: SetRun, {
   return dueIn <= 0;
 }
 
-function confirmedChecks({ confirmedAt }: RemovalChecks, now: number): RemovalChecks | 'remove' {
+function confirmChecks({ confirmedAt }: RemovalChecks, now: number): RemovalChecks | 'remove' {
   const [first = now] = confirmedAt;
-  const next = withdrawalAfter([first, now], now);
+  const next = decideWithdrawal([first, now], now);
   return next.type === 'remove' ? 'remove' : { confirmedAt: [first, now], nextAt: next.type === 'recheck' ? next.at : now };
 }
 
@@ -132,8 +132,8 @@ function confirmedChecks({ confirmedAt }: RemovalChecks, now: number): RemovalCh
  * Restarts the checks with a growing delay after a contradiction: the informers may lag behind or lack objects, or an authorizer other than
  * RBAC may grant the permission.
  */
-function contradictedChecks({ contradictions = 0 }: RemovalChecks, now: number): RemovalChecks {
-  return { confirmedAt: [], nextAt: now + exponentialMs(contradictions, CONTRADICTED), contradictions: contradictions + 1 };
+function restartChecks({ contradictions = 0 }: RemovalChecks, now: number): RemovalChecks {
+  return { confirmedAt: [], nextAt: now + computeExponentialMs(contradictions, CONTRADICTED), contradictions: contradictions + 1 };
 }
 
 const CONTRADICTED = { initialMs: 1_000, maxMs: 300_000 };
@@ -152,26 +152,27 @@ async function deleteChild({ hub, tracked, clock, signal, isCurrent }: SetRun, {
  */
 async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean> {
   const { hub, set, authorizer, signal } = run;
-  const name = clusterOf(set, token);
+  const name = deriveClusterName(set, token);
   if (name === undefined) return true;
   const { items } = await hub.list(Clusters, { fieldSelector: `metadata.name=${name}`, signal });
   const [cluster]: readonly Stored<Cluster>[] = items;
   const isGone = cluster === undefined || !selectsCluster(set, cluster);
-  const [wanted, own] = [templateRequest(set), issueRequestOf(token)];
+  const [wanted, own] = [templateRequestOf(set), issueRequestOf(token)];
   if (run.hasRequester && (await authorizer.review(wanted, name, cluster, signal))) return isGone;
-  if (goJson(own) === goJson(wanted) || token.spec.clusterName !== name) return true;
+  if (encodeGoJson(own) === encodeGoJson(wanted) || token.spec.clusterName !== name) return true;
   const isPermitted = (await authorizer.hasRequester(own, signal)) && (await authorizer.review(own, name, cluster, signal));
   return isGone || !isPermitted;
 }
 
 /**
  * Returns the name of the cluster for which a ManagedToken was created, even if a user has changed the spec; undefined if the name of the
- * ManagedToken does not begin with that of the set. A shortened name ends with a hash, from which the cluster cannot be restored.
+ * ManagedToken does not begin with that of the set. If the name was shortened and the spec was changed, the result names no cluster: a
+ * shortened name ends with a hash.
  */
-function clusterOf({ metadata }: StoredSet, token: StoredToken): string | undefined {
+function deriveClusterName({ metadata }: StoredSet, token: StoredToken): string | undefined {
   const { clusterName } = token.spec;
   const { name } = token.metadata;
-  if (childName(metadata.name, clusterName) === name) return clusterName;
+  if (toChildName(metadata.name, clusterName) === name) return clusterName;
   const prefix = `${metadata.name}-`;
   return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
 }

@@ -12,24 +12,24 @@ import { forEachBounded } from '../std/bounded.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { ignoreIssueError } from '../targets/issue-error.ts';
-import { outputsOf } from '../tokens/observe.ts';
+import { resolveOutputs } from '../tokens/observe.ts';
 import { isOwnedBy, secretNameOf, toOutputsDigest, toSecretDigest } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { ownerReference } from './children.ts';
+import { toOwnerReference } from './children.ts';
 import { controllerKeyOf } from './informers.ts';
 import {
   type ClusterAccess,
   type DesiredProfile,
-  desiredProfile,
-  desiredProfileDigests,
+  digestDesiredProfile,
   isSameProfile,
   type ProfileDigests,
   type ProfilesAspect,
+  toDesiredProfile,
   toProfileCleanupPatch,
   toProfilesAspect,
 } from './policy/cluster-profile.ts';
 import { isControlledBy, type Member, readyConditionOf, type SetObservation } from './policy/plan.ts';
-import { childName } from './policy/template.ts';
+import { toChildName } from './policy/template.ts';
 import type { SetRun } from './run.ts';
 import type { TrackedProfile } from './tracked-profiles.ts';
 
@@ -70,7 +70,7 @@ interface ProfileWrite {
 export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none' | undefined> {
   const { profiles } = run.tracked;
   const isEnabled = run.set.spec.clusterProfiles;
-  if (recordedCondition(run) === undefined) {
+  if (findRecordedCondition(run) === undefined) {
     profiles.forget();
     if (!isEnabled || members.length === 0) return 'none';
     // The condition is written before the first ClusterProfile: it records that there may be ClusterProfiles to remove.
@@ -85,7 +85,7 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
 
 async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none' | undefined> {
   try {
-    const kept = run.set.spec.clusterProfiles ? keptNames(run, members) : new Set<string>();
+    const kept = run.set.spec.clusterProfiles ? listKeptNames(run, members) : new Set<string>();
     await refresh(run, kept);
     return run.tracked.profiles.listedAt === undefined ? undefined : await writeProfiles(run, members, kept);
   } catch (error) {
@@ -154,7 +154,7 @@ async function writeProfiles(run: SetRun, members: readonly Member[], kept: Read
   await forEachBounded(surplus.slice(0, MAX_REQUESTS), CONCURRENCY, async ([name, { uid }]) => {
     if (isCurrent()) await removeProfile(run, name, uid);
   });
-  const planned = members.flatMap((member) => plannedWrite(run, member));
+  const planned = members.flatMap((member) => planWrite(run, member));
   // A quota that rejects new ClusterProfiles must stop neither removals, which make room, nor updates.
   const writes = planned.toSorted((a, b) => Number(profiles.controlled.has(b.name)) - Number(profiles.controlled.has(a.name)));
   await forEachBounded(writes.slice(0, MAX_REQUESTS), CONCURRENCY, async (write) => {
@@ -165,16 +165,16 @@ async function writeProfiles(run: SetRun, members: readonly Member[], kept: Read
   if (isCut || profiles.isPartial || !isCurrent()) {
     requeueAfter(run, profiles.isPartial ? CONFLICT_MS : 1);
     // After a restart, writes of many ClusterProfiles take several runs, which must not change the condition.
-    return toProfilesAspect(isEnabled && recordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
+    return toProfilesAspect(isEnabled && findRecordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
   }
-  return isEnabled ? resultOf(run) : 'none';
+  return isEnabled ? reportResult(run) : 'none';
 }
 
-function recordedCondition({ set }: SetRun): ManagedTokenSetCondition | undefined {
+function findRecordedCondition({ set }: SetRun): ManagedTokenSetCondition | undefined {
   return findCondition(set, SetConditionType.clusterProfilesPublished);
 }
 
-function resultOf(run: SetRun): ProfilesAspect {
+function reportResult(run: SetRun): ProfilesAspect {
   const { set, tracked } = run;
   const { profiles } = tracked;
   const [foreign] = profiles.foreign;
@@ -190,12 +190,12 @@ function resultOf(run: SetRun): ProfilesAspect {
 }
 
 /** Returns the names of ClusterProfiles to keep: those of members, and of ManagedTokens that are about to be removed. */
-function keptNames({ set, view, tracked }: SetRun, members: readonly Member[]): ReadonlySet<string> {
+function listKeptNames({ set, view, tracked }: SetRun, members: readonly Member[]): ReadonlySet<string> {
   const { namespace, name, uid } = set.metadata;
   const tokens = view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(({ metadata }) => {
     return metadata.deletionTimestamp === undefined && !tracked.removed.has(metadata.uid);
   });
-  return new Set([...members.map(({ clusterName }) => childName(name, clusterName)), ...tokens.map(({ metadata }) => metadata.name)]);
+  return new Set([...members.map(({ clusterName }) => toChildName(name, clusterName)), ...tokens.map(({ metadata }) => metadata.name)]);
 }
 
 /**
@@ -203,13 +203,13 @@ function keptNames({ set, view, tracked }: SetRun, members: readonly Member[]): 
  * connection that Purser wrote; undefined before the first write. A tenant who changes the Secret must not change the server to which
  * consumers send its token.
  */
-function accessOf(run: SetRun, { token }: Member): ClusterAccess | undefined {
+function resolveAccess(run: SetRun, { token }: Member): ClusterAccess | undefined {
   const { set, view, tracked } = run;
   if (token === undefined || !isControlledBy(token, set.metadata.uid)) return undefined;
   const { accesses } = tracked.profiles;
   const { namespace, name } = token.metadata;
   const secret = view.secrets.get(`${namespace}/${secretNameOf(token)}`);
-  const connection = connectionOf(run, token);
+  const connection = resolveConnection(run, token);
   if (secret === undefined || connection === undefined || !isOwnedBy(secret.metadata, token)) return accesses.get(name);
   const isWritten = token.status?.secretDigest === toSecretDigest(connection.outputsDigest, secret.dataDigest);
   if (isWritten) accesses.set(name, connection.access);
@@ -227,13 +227,13 @@ interface Connection {
 const CONNECTIONS = new WeakMap<StoredToken, { readonly endpoints: PinnedEndpoints; readonly connection: Connection | undefined }>();
 
 /** Returns the pinned connection; undefined if the registration of the cluster is not usable. */
-function connectionOf({ view, clients }: SetRun, token: StoredToken): Connection | undefined {
+function resolveConnection({ view, clients }: SetRun, token: StoredToken): Connection | undefined {
   const registered = view.registry.registered(token.spec.clusterName);
   const endpoints = registered && ignoreIssueError(() => clients.endpointsOf(registered));
   if (endpoints === undefined) return undefined;
   const known = CONNECTIONS.get(token);
   if (known?.endpoints === endpoints) return known.connection;
-  const content = ignoreIssueError(() => outputsOf(token, endpoints));
+  const content = ignoreIssueError(() => resolveOutputs(token, endpoints));
   const connection = content && {
     access: { secretName: secretNameOf(token), server: content.server, authority: content.caBundle },
     outputsDigest: toOutputsDigest(content),
@@ -242,12 +242,12 @@ function connectionOf({ view, clients }: SetRun, token: StoredToken): Connection
   return connection;
 }
 
-/** Returns the write of a member's ClusterProfile that is due now; requests a run for one that is due later. */
-function plannedWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
+/** Returns a list with the due write of a member's ClusterProfile; empty if none is due. Requests a run for a write that is due later. */
+function planWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
   const { set, view, clock, tracked } = run;
   const { profiles } = tracked;
-  const name = childName(set.metadata.name, member.clusterName);
-  const access = accessOf(run, member);
+  const name = toChildName(set.metadata.name, member.clusterName);
+  const access = resolveAccess(run, member);
   const cluster: Stored<Cluster> | undefined = view.registry.clusters.get(member.clusterName);
   if (access === undefined || cluster === undefined || profiles.foreign.has(name)) return [];
   const known = profiles.controlled.get(name);
@@ -274,8 +274,8 @@ const RENDERINGS = new WeakMap<ClusterAccess, RenderedProfile & { readonly clust
 function renderProfile(cluster: Stored<Cluster>, access: ClusterAccess): RenderedProfile {
   const known = RENDERINGS.get(access);
   if (known?.cluster === cluster) return { desired: known.desired, digests: known.digests };
-  const desired = desiredProfile(cluster, access);
-  const digests = desiredProfileDigests(desired);
+  const desired = toDesiredProfile(cluster, access);
+  const digests = digestDesiredProfile(desired);
   RENDERINGS.set(access, { cluster, desired, digests });
   return { desired, digests };
 }
@@ -315,7 +315,7 @@ async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
 async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Promise<TrackedProfile | undefined> {
   const { hub, set, tracked, signal } = run;
   const { namespace } = set.metadata;
-  const metadata = { name, namespace, labels: desired.labels, ownerReferences: [ownerReference(set)] };
+  const metadata = { name, namespace, labels: desired.labels, ownerReferences: [toOwnerReference(set)] };
   const created = await ignoreReasons(hub.create(ClusterProfiles, { metadata, spec: desired.spec }, { signal }), 'AlreadyExists');
   // The periodic list does not contain a ClusterProfile without the label, so an existing one is listed by its name.
   const selection = { namespace, fieldSelector: `metadata.name=${name}`, signal };

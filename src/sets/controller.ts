@@ -1,11 +1,11 @@
 // The ManagedTokenSet controller: triggers, budgets and retries.
 
 import { defer, filter, finalize, map, merge, type Observable, type OperatorFunction, takeUntil, tap } from 'rxjs';
-import { serviceAccountsOf } from '../access/user.ts';
+import { parseServiceAccounts } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { ClusterConditionType, SetAnnotation } from '../api/names.ts';
 import { ManagedTokenSets, ManagedTokens, type Stored } from '../api/resources.ts';
-import { objectKey } from '../kube/paths.ts';
+import { objectKeyOf } from '../kube/paths.ts';
 import type { Change } from '../kube/store.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
@@ -17,15 +17,15 @@ import {
   fieldChanged,
   generationChanged,
   labelsChanged,
-  ownerKeys,
+  mapToOwnerKeys,
   type Predicate,
-  selfKeys,
   statesOf,
   statusChangedByOthers,
+  toSelfKeys,
   whenSynced,
 } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
-import { goJson } from '../std/go-text.ts';
+import { encodeGoJson } from '../std/go-text.ts';
 import { mergeItems, mergeItemsInTurns } from '../std/merge-items.ts';
 import type { ProfileCounts } from '../telemetry/exposition.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -35,9 +35,9 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { namespaceOf } from '../tokens/priority.ts';
 import { SetAuthorizer } from './authorizer.ts';
 import { type SetInformers, SetView, selectsCluster } from './informers.ts';
-import { templateRequest } from './issue-request.ts';
+import { templateRequestOf } from './issue-request.ts';
 import { readyConditionOf } from './policy/plan.ts';
-import { childName, encodeTemplateMetadata, type StoredSet } from './policy/template.ts';
+import { encodeTemplateMetadata, type StoredSet, toChildName } from './policy/template.ts';
 import { reconcileSet } from './reconcile.ts';
 import type { SetDeps } from './run.ts';
 import { TrackedSets } from './tracked-set.ts';
@@ -71,11 +71,11 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
   const known = () => view.sets.keys().map((key) => ({ key, spacingMs: 0 }));
   const all = [sets, tokens, secrets, clusters, ...credentials, requesters, roles, bindings];
   const requests$ = whenSynced<Trigger>(all, known, createSetTriggers(informers, deps)).pipe(
-    map(({ key, spacingMs }) => ({ key, dueAt: dueAt(key, spacingMs, deps) })),
+    map(({ key, spacingMs }) => ({ key, dueAt: computeDueAt(key, spacingMs, deps) })),
     takeUntil(whenAborted(stopping)),
   );
   metrics?.observeBudgets('managed-token-set', () => [...budgets.over(), ...namespacesOverBytes(view.sets.list())]);
-  metrics?.observeProfiles(() => profileCounts(deps));
+  metrics?.observeProfiles(() => countProfiles(deps));
   return runController(requests$, {
     reconcile: (key, signal) => reconcileWithinBudget(deps, key, signal),
     retryPolicy: (failure) => planRetry(failure, { random: random(), resource: ManagedTokenSets }),
@@ -94,7 +94,7 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
 }
 
 /** Returns the numbers of ClusterProfiles of each set that publishes them. */
-function profileCounts({ view, memory }: SetDeps): readonly ProfileCounts[] {
+function countProfiles({ view, memory }: SetDeps): readonly ProfileCounts[] {
   return view.sets.list().flatMap(({ metadata, spec }) => {
     const tracked = spec.clusterProfiles ? memory.find(metadata.uid) : undefined;
     return tracked === undefined ? [] : [{ namespace: metadata.namespace, name: metadata.name, ...tracked.profiles.counts }];
@@ -102,7 +102,7 @@ function profileCounts({ view, memory }: SetDeps): readonly ProfileCounts[] {
 }
 
 /** Returns the time at which a triggered set is due: now, but not earlier than `spacingMs` after the start of its last run. */
-function dueAt(key: string, spacingMs: number, { view, memory, clock }: SetDeps): number {
+function computeDueAt(key: string, spacingMs: number, { view, memory, clock }: SetDeps): number {
   const now = clock.now();
   const ranAt = memory.find(view.sets.get(key)?.metadata.uid)?.ranAt ?? Number.NEGATIVE_INFINITY;
   // A time in the future is from before the clock was set back.
@@ -152,7 +152,7 @@ export function createSetTriggers(informers: SetInformers, { view, memory, autho
     sets.changes$.pipe(
       tap((change) => trackSet(change, memory)),
       filter(isNews),
-      mergeItems(selfKeys),
+      mergeItems(toSelfKeys),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
       map((key) => ({ key, spacingMs: 0 })),
     ),
@@ -182,23 +182,23 @@ export function createSetTriggers(informers: SetInformers, { view, memory, autho
       findSetsOfClusters(() => view.sets.list(), { view, authorizer }),
       map((key) => ({ key, spacingMs: CLUSTER_SPACING_MS })),
     ),
-    profileTriggers(informers, { view, memory, authorizer }),
-    permissionTriggers(informers, { view, memory }),
+    createProfileTriggers(informers, { view, memory, authorizer }),
+    createPermissionTriggers(informers, { view, memory }),
   );
 }
 
-/** Emits the sets whose requesters are created or deleted, or get or lose a permission. */
-function permissionTriggers(informers: SetInformers, { view, memory }: Pick<TriggerDeps, 'view' | 'memory'>): Observable<Trigger> {
+/** Creates the stream of the sets whose requesters are created or deleted, or get or lose a permission. */
+function createPermissionTriggers(informers: SetInformers, { view, memory }: Pick<TriggerDeps, 'view' | 'memory'>): Observable<Trigger> {
   return merge(
     informers.requesters.changes$.pipe(
       filter(({ type }) => type !== 'updated'),
       map(({ key }) => key),
-      mergeItemsInTurns((key) => view.setsOfRequester(key).map(objectKey)),
+      mergeItemsInTurns((key) => view.setsOfRequester(key).map(objectKeyOf)),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
     ),
     view.permissions.follow(informers).pipe(
       mergeItems((change) => view.permissions.affectedBy(change)),
-      mergeItemsInTurns((subject) => setsOfSubject(subject, view).map(objectKey)),
+      mergeItemsInTurns((subject) => findSetsOfSubject(subject, view).map(objectKeyOf)),
     ),
   ).pipe(map((key) => ({ key, spacingMs: CLUSTER_SPACING_MS })));
 }
@@ -206,12 +206,15 @@ function permissionTriggers(informers: SetInformers, { view, memory }: Pick<Trig
 /** Matches a set that became a stub because its namespace is over its budget, or that is whole again. */
 const budgetChanged = fieldChanged<StoredSet>(({ isOverBudget }) => isOverBudget);
 
-/** Emits the sets whose ClusterProfiles may change. */
-function profileTriggers({ clusters, secrets, tokens }: SetInformers, { view, memory, authorizer }: TriggerDeps): Observable<Trigger> {
+/** Creates the stream of the sets whose ClusterProfiles may change. */
+function createProfileTriggers(
+  { clusters, secrets, tokens }: SetInformers,
+  { view, memory, authorizer }: TriggerDeps,
+): Observable<Trigger> {
   const written$ = merge(
     secrets.changes$.pipe(
       filter(dataChanged),
-      mergeItems((change) => setsOfSecret(change, view)),
+      mergeItems((change) => findSetsOfSecret(change, view)),
     ),
     tokens.changes$.pipe(filter(secretWritten), mergeItems(ownersOf)),
   );
@@ -233,13 +236,14 @@ const templateMetadataChanged = fieldChanged<StoredToken>(({ metadata }) => enco
 
 /** Matches a change to the controller that owns a ManagedToken. */
 const ownerChanged: Predicate<StoredToken> = (change) =>
-  change.type !== 'updated' || goJson(change.object.metadata.ownerReferences) !== goJson(change.previous.metadata.ownerReferences);
+  change.type !== 'updated' ||
+  encodeGoJson(change.object.metadata.ownerReferences) !== encodeGoJson(change.previous.metadata.ownerReferences);
 
 /** Matches a change to the result that a ManagedToken reports. */
 const resultChanged: Predicate<StoredToken> = (change) =>
-  change.type !== 'updated' || resultOf(change.object) !== resultOf(change.previous);
+  change.type !== 'updated' || encodeResult(change.object) !== encodeResult(change.previous);
 
-function resultOf(token: StoredToken): string {
+function encodeResult(token: StoredToken): string {
   const { status, reason, message } = readyConditionOf(token) ?? {};
   return [token.status?.observedGeneration, status, reason, message].join('\n');
 }
@@ -252,9 +256,9 @@ const membershipChanged = anyOf<Cluster>(
 
 /** Matches a change to the parts of a Cluster that ClusterProfiles contain. Heartbeats do not match. */
 const healthChanged: Predicate<Cluster> = (change) =>
-  change.type === 'updated' && profiledPartsOf(change.object) !== profiledPartsOf(change.previous);
+  change.type === 'updated' && encodeProfiledParts(change.object) !== encodeProfiledParts(change.previous);
 
-function profiledPartsOf(cluster: Cluster): string {
+function encodeProfiledParts(cluster: Cluster): string {
   const { status, reason, lastTransitionTime } = findCondition(cluster, ClusterConditionType.ready) ?? {};
   return [cluster.status?.version, status, reason, lastTransitionTime].join('\n');
 }
@@ -267,11 +271,11 @@ const dataChanged: Predicate<StoredSecret> = (change) =>
 const secretWritten: Predicate<StoredToken> = (change) =>
   change.type === 'updated' && change.object.status?.secretDigest !== change.previous.status?.secretDigest;
 
-const ownersOf = ownerKeys(ManagedTokenSets);
-const tokensOfSecret = ownerKeys(ManagedTokens);
+const ownersOf = mapToOwnerKeys(ManagedTokenSets);
+const tokensOfSecret = mapToOwnerKeys(ManagedTokens);
 
 /** Returns the sets that control the ManagedToken of a Secret. */
-function setsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readonly string[] {
+function findSetsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readonly string[] {
   return tokensOfSecret(change).flatMap((key) => {
     const token = tokens.get(key);
     return token === undefined ? [] : ownersOf({ type: 'added', key, object: token });
@@ -279,8 +283,8 @@ function setsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readon
 }
 
 /**
- * Emits the candidates that contain a changed Cluster, each by its key. Several changes to a Cluster before the search are one change: the
- * queue stays small, no matter how often a user changes a Cluster.
+ * Emits the keys of the candidates that contain a changed Cluster. Several changes to a Cluster before the search are one change: the queue
+ * stays small, no matter how often a user changes a Cluster.
  */
 function findSetsOfClusters(
   candidates: () => readonly StoredSet[],
@@ -296,7 +300,7 @@ function findSetsOfClusters(
     const search = (name: string) => {
       const states = waiting.get(name) ?? [];
       waiting.delete(name);
-      return setsOfCluster(name, states, candidates(), deps);
+      return searchSetsOfCluster(name, states, candidates(), deps);
     };
     return changes$.pipe(
       tap(enqueue),
@@ -307,26 +311,27 @@ function findSetsOfClusters(
 }
 
 /**
- * Searches for the sets that contain a Cluster in one of these states, or have a ManagedToken for it, which they may have created in a
- * state in between. Other sets must not run: a run delays the next run of the set, and would thus reveal a Cluster that the requester may
- * not know.
+ * Searches for the sets that contain a Cluster in one of these states, or have a ManagedToken for the Cluster, perhaps created in a state
+ * in between. Yields the key of each such set, and undefined for each other set. Other sets must not run: a run delays the next run of the
+ * set, and would thus reveal a Cluster that the requester must not learn about.
  */
-function* setsOfCluster(
+function* searchSetsOfCluster(
   name: string,
   states: readonly Stored<Cluster>[],
   sets: readonly StoredSet[],
   { view, authorizer }: Pick<TriggerDeps, 'view' | 'authorizer'>,
 ): Generator<string | undefined> {
   const isMember = (set: StoredSet) => {
-    if (states.some((cluster) => selectsCluster(set, cluster) && authorizer.toPermissionCheck(templateRequest(set))(cluster))) return true;
-    const token = view.tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, name)}`);
+    if (states.some((cluster) => selectsCluster(set, cluster) && authorizer.toPermissionCheck(templateRequestOf(set))(cluster)))
+      return true;
+    const token = view.tokens.get(`${set.metadata.namespace}/${toChildName(set.metadata.name, name)}`);
     return token !== undefined && states.some((cluster) => authorizer.allowsToken(token, cluster));
   };
-  for (const set of sets) yield isMember(set) ? objectKey(set) : undefined;
+  for (const set of sets) yield isMember(set) ? objectKeyOf(set) : undefined;
 }
 
-function setsOfSubject(subject: string, view: SetView): readonly StoredSet[] {
-  const scope = serviceAccountsOf(subject);
+function findSetsOfSubject(subject: string, view: SetView): readonly StoredSet[] {
+  const scope = parseServiceAccounts(subject);
   if (scope === undefined) return [];
   if (scope === 'all') return view.sets.list();
   return scope.name === undefined ? view.setsOfNamespace(scope.namespace) : view.setsOfRequester(`${scope.namespace}/${scope.name}`);

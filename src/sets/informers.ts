@@ -19,7 +19,7 @@ import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { coreMetadataOf } from '../tokens/reduce.ts';
-import { requesterKeyOf, templateRequest } from './issue-request.ts';
+import { requesterKeyOf, templateRequestOf } from './issue-request.ts';
 import type { StoredSet } from './policy/template.ts';
 
 export interface SetInformerOptions {
@@ -46,7 +46,7 @@ export function createSetInformer({ namespaces, ...options }: SetInformerOptions
 /** Maximum size of a ManagedTokenSet as JSON, without labels and annotations of other clients, in bytes; the CRD admits about as much. */
 export const MAX_SET_BYTES = 131_072;
 /** Memory budget for the ManagedTokenSets in each namespace. */
-export const SET_BUDGET: NamespaceBudget<StoredSet> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub: stubOf };
+export const SET_BUDGET: NamespaceBudget<StoredSet> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub: toSetStub };
 
 /**
  * Returns the parts of a ManagedTokenSet that Purser reads. A set that is still too large loses its status, its selector, and the
@@ -54,7 +54,7 @@ export const SET_BUDGET: NamespaceBudget<StoredSet> = { bytes: BYTES_PER_NAMESPA
  */
 export function reduceSet({ apiVersion, kind, metadata, spec, status }: Stored<ManagedTokenSet>): StoredSet {
   const reduced: StoredSet = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
-  return keepWithin(MAX_SET_BYTES, reduced, stubOf);
+  return keepWithin(MAX_SET_BYTES, reduced, toSetStub);
 }
 
 function reduceMetadata(metadata: StoredSet['metadata']): StoredSet['metadata'] {
@@ -65,7 +65,7 @@ function reduceMetadata(metadata: StoredSet['metadata']): StoredSet['metadata'] 
   };
 }
 
-function stubOf({ apiVersion, kind, metadata, spec }: StoredSet): StoredSet {
+function toSetStub({ apiVersion, kind, metadata, spec }: StoredSet): StoredSet {
   const { labels: _, annotations: __, ...secret } = spec.template.spec.secret;
   const template = { metadata: {}, spec: { ...spec.template.spec, audiences: [], secret } };
   return { apiVersion, kind, metadata, spec: { ...spec, clusterSelector: {}, template } };
@@ -101,7 +101,7 @@ export class SetView {
       ownerReferences.filter(({ controller }) => controller).map(({ uid }) => controllerKeyOf(namespace, uid)),
     );
     this.setsOfNamespace = this.sets.index(({ metadata }) => [metadata.namespace]);
-    this.setsOfRequester = this.sets.index((set) => [requesterKeyOf(templateRequest(set))]);
+    this.setsOfRequester = this.sets.index((set) => [requesterKeyOf(templateRequestOf(set))]);
     this.#publishingSets = this.sets.index(({ spec }) => (spec.clusterProfiles ? [PUBLISHING] : []));
     this.#countTokens = this.tokens.tally(({ metadata }) => [metadata.namespace]);
     this.#countSets = this.sets.tally(({ metadata }) => [metadata.namespace]);
@@ -129,29 +129,29 @@ export function controllerKeyOf(namespace: string, uid: string): string {
   return `${namespace}/${uid}`;
 }
 
-/** Returns the selector of a set; undefined if it is invalid. */
-export function selectorOf({ spec }: StoredSet): LabelSelector | undefined {
+/** Returns the selector of a set, or the error that makes it invalid. */
+export function resolveSelector({ spec }: StoredSet): LabelSelector | SelectorError {
   const known = SELECTORS.get(spec);
-  if (known !== undefined) return known.selector;
+  if (known !== undefined) return known;
   const selector = parseSelector(spec);
-  SELECTORS.set(spec, { selector });
+  SELECTORS.set(spec, selector);
   return selector;
 }
 
 /** Returns whether a set selects a Cluster. A Cluster that is being deleted is no longer registered, regardless of its finalizers. */
 export function selectsCluster(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
-  const selector = selectorOf(set);
-  return selector !== undefined && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);
+  const selector = resolveSelector(set);
+  return !(selector instanceof SelectorError) && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);
 }
 
 /** Selectors by spec object. Safe as a cache, because informers never modify objects. */
-const SELECTORS = new WeakMap<object, { readonly selector: LabelSelector | undefined }>();
+const SELECTORS = new WeakMap<object, LabelSelector | SelectorError>();
 
-function parseSelector({ clusterSelector }: StoredSet['spec']): LabelSelector | undefined {
+function parseSelector({ clusterSelector }: StoredSet['spec']): LabelSelector | SelectorError {
   try {
     return toLabelSelector(clusterSelector);
   } catch (error) {
-    if (error instanceof SelectorError) return undefined;
+    if (error instanceof SelectorError) return error;
     throw error;
   }
 }

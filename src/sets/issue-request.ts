@@ -1,6 +1,6 @@
 // The request for the tokens of a set: the requester, and the service account of the tokens.
 
-import { exactNameOf } from '../access/issue-permission.ts';
+import { toExactName } from '../access/issue-permission.ts';
 import { toServiceAccountUser, type User } from '../access/user.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { RegistryGroup } from '../api/names.ts';
@@ -13,15 +13,15 @@ export interface IssueRequest extends Pick<ManagedToken['spec'], 'requesterServi
 }
 
 /** Returns the request of a set's ManagedTokens, from the template of the set. */
-export function templateRequest({ metadata: { namespace }, spec: { template } }: StoredSet): IssueRequest {
+export function templateRequestOf({ metadata: { namespace }, spec: { template } }: StoredSet): IssueRequest {
   const { requesterServiceAccountName, serviceAccount } = template.spec;
   return { namespace, requesterServiceAccountName, serviceAccount };
 }
 
 /** Describes the permission to issue the token of the template for a cluster, for messages. */
-export function permissionFor(set: StoredSet, cluster: string): string {
-  const { namespace, name: serviceAccount } = templateRequest(set).serviceAccount;
-  return `issue clusters/token ${JSON.stringify(exactNameOf({ cluster, namespace, serviceAccount }))} in ${RegistryGroup}`;
+export function describePermission(set: StoredSet, cluster: string): string {
+  const { namespace, name: serviceAccount } = templateRequestOf(set).serviceAccount;
+  return `issue clusters/token ${JSON.stringify(toExactName({ cluster, namespace, serviceAccount }))} in ${RegistryGroup}`;
 }
 
 /** Returns the request of a ManagedToken, from its current spec. */

@@ -8,9 +8,10 @@ import { SetAnnotation, SetConditionType } from '../api/names.ts';
 import { ManagedTokenSets, type Stored } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
 import { toOverBudgetStub } from '../kube/namespace-bytes.ts';
-import { objectKey } from '../kube/paths.ts';
+import { objectKeyOf } from '../kube/paths.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type FieldError, forbiddenValue, invalidOmitted, tooLong } from '../kubernetes/field-error.ts';
+import { SelectorError } from '../kubernetes/selectors/selector.ts';
 import type { Result } from '../runtime/controller.ts';
 import { forEachBounded } from '../std/bounded.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
@@ -18,12 +19,12 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { RUN_MS } from '../tokens/run.ts';
 import { removeChild, requeueUnlessDue, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
-import { controllerKeyOf, MAX_SET_BYTES, reduceSet, SET_BUDGET, selectorOf, selectsCluster } from './informers.ts';
-import { permissionFor, templateRequest } from './issue-request.ts';
+import { controllerKeyOf, MAX_SET_BYTES, reduceSet, resolveSelector, SET_BUDGET, selectsCluster } from './informers.ts';
+import { describePermission, templateRequestOf } from './issue-request.ts';
 import { failsAt, isControlledBy, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
-import { desiredStatus, invalidStatus } from './policy/status.ts';
-import { childName, renderToken, type StoredSet } from './policy/template.ts';
+import { toDesiredStatus, toInvalidStatus } from './policy/status.ts';
+import { renderToken, type StoredSet, toChildName } from './policy/template.ts';
 import type { SetDeps, SetRun } from './run.ts';
 
 /** Maximum number of concurrent requests of one set. */
@@ -32,7 +33,7 @@ const CONCURRENCY = 16;
 const MAX_WRITES = 256;
 /** Minimum time between two status writes of one set, in milliseconds. */
 const STATUS_MS = 1_000;
-/** Number of clusters after which other work may run. */
+/** Number of clusters after which other work can run. */
 const CHUNK = 250;
 
 /** Reconciles a set. Throws if the reconcile must be retried. */
@@ -60,7 +61,7 @@ export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSign
   tracked.ranAt = deps.clock.now();
   const deadline = startDeadline(deps.timers, RUN_MS, signal);
   try {
-    const hasRequester = await deps.authorizer.hasRequester(templateRequest(run.set), deadline.signal);
+    const hasRequester = await deps.authorizer.hasRequester(templateRequestOf(run.set), deadline.signal);
     await runSet({ ...run, hasRequester, signal: deadline.signal });
   } catch (error) {
     // Own writes are tracked; the next run continues.
@@ -73,13 +74,13 @@ export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSign
 }
 
 async function runSet(run: SetRun): Promise<void> {
-  const problems = problemsOf(run.set, run.settings.credentialNamespaces);
-  if (problems.length > 0) return await writeStatus(run, run.set, invalidStatus(run.set, problems, run.clock.now()));
+  const problems = findProblems(run.set, run.settings.credentialNamespaces);
+  if (problems.length > 0) return await writeStatus(run, run.set, toInvalidStatus(run.set, problems, run.clock.now()));
   const errors: unknown[] = [];
   const observation = await observe(run);
   const rollout = rolloutOf(run.set, formatTimestamp(run.clock.now()));
   const { creations, changes } = planSet(observation, rollout, run.clock.now());
-  const removal = removalDecision(run, observation);
+  const removal = decideOnRemoval(run, observation);
   // Failures are attributed to a rollout by its start time, which must survive a crash.
   const isNew = changes.length > 0 && run.set.status?.rollout?.templateDigest !== rollout.templateDigest;
   const set = isNew ? await sendStatus(run, run.set, { ...run.set.status, rollout }) : run.set;
@@ -93,7 +94,7 @@ async function runSet(run: SetRun): Promise<void> {
   const { hasRequester } = run;
   const outcome = { observation: after, hasRequester, plan: planSet(after, rollout, run.clock.now()), rollout, removal, profiles };
   requeueLater(run, after);
-  await writeStatus(run, set, desiredStatus(outcome, run.clock.now()));
+  await writeStatus(run, set, toDesiredStatus(outcome, run.clock.now()));
   // Thrown after the status is written: a failed request must not hide the state of the other clusters.
   if (errors.length > 0) throw errors[0];
 }
@@ -110,40 +111,41 @@ async function attempt<T>({ signal }: SetRun, errors: unknown[], part: () => Pro
 }
 
 /** Returns the reasons why a set is not reconciled. */
-function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): readonly FieldError[] {
+function findProblems(set: StoredSet, credentialNamespaces: readonly string[]): readonly FieldError[] {
+  const selector = resolveSelector(set);
   return [
     ...(set.isTooLarge ? [tooLong('spec', MAX_SET_BYTES)] : []),
     ...(set.isOverBudget ? [forbiddenValue('spec', 'the ManagedTokenSets in the namespace take too much memory; delete large ones')] : []),
     ...(credentialNamespaces.includes(set.metadata.namespace)
       ? [forbiddenValue('metadata.namespace', 'holds cluster credentials; create the ManagedTokenSet in another namespace')]
       : []),
-    ...(selectorOf(set) === undefined ? [invalidOmitted('spec.clusterSelector', 'must be a valid label selector')] : []),
+    ...(selector instanceof SelectorError ? [invalidOmitted('spec.clusterSelector', selector.message)] : []),
   ];
 }
 
-async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<Cluster>[]> {
-  return await inChunks(view.registry.clusters.list(), (cluster) => (selectsCluster(set, cluster) ? [cluster] : []));
+async function listSelectedClusters({ set, view }: SetRun): Promise<readonly Stored<Cluster>[]> {
+  return await flatMapInChunks(view.registry.clusters.list(), (cluster) => (selectsCluster(set, cluster) ? [cluster] : []));
 }
 
 async function observe(run: SetRun): Promise<SetObservation> {
   const { key, set, tracked, hasRequester, authorizer, view, memory, clock } = run;
   const { namespace, name } = set.metadata;
   const now = clock.now();
-  const selected = await selectedClusters(run);
+  const selected = await listSelectedClusters(run);
   const tokenOf = (child: string) => tracked.latest(child, view.tokens.get(`${namespace}/${child}`), now);
-  const hasPermission = authorizer.toPermissionCheck(templateRequest(set));
-  const members = await inChunks(selected, (cluster): readonly Member[] => {
+  const hasPermission = authorizer.toPermissionCheck(templateRequestOf(set));
+  const members = await flatMapInChunks(selected, (cluster): readonly Member[] => {
     const clusterName = cluster.metadata.name;
-    const token = tokenOf(childName(name, clusterName));
+    const token = tokenOf(toChildName(name, clusterName));
     const isAllowed = hasRequester && hasPermission(cluster);
-    // A cluster that the requester may not issue for is neither a member nor reported, unless its ManagedToken is permitted as it is.
+    // Without permission to issue, a cluster is neither a member nor reported, unless its ManagedToken is permitted as it is.
     if (!isAllowed && !isPermitted(run, token, cluster)) return [];
-    if (token !== undefined && !isControlledBy(token, set.metadata.uid)) memory.awaitName(objectKey(token), key);
-    const rendering = isAllowed ? renderingFor(set, cluster, token) : { missing: permissionFor(set, clusterName) };
+    if (token !== undefined && !isControlledBy(token, set.metadata.uid)) memory.awaitName(objectKeyOf(token), key);
+    const rendering = isAllowed ? resolveRendering(set, cluster, token) : { missing: describePermission(set, clusterName) };
     return [{ clusterName, rendering, token, writeFailure: tracked.writeFailure(clusterName, clock.monotonic()) }];
   });
-  const names = new Set(members.map(({ clusterName }) => childName(name, clusterName)));
-  const surplus = controlledTokens(run).filter(({ metadata }) => !names.has(metadata.name));
+  const names = new Set(members.map(({ clusterName }) => toChildName(name, clusterName)));
+  const surplus = listControlledTokens(run).filter(({ metadata }) => !names.has(metadata.name));
   const uidsOf = (tokens: readonly StoredToken[]) => new Set(tokens.map(({ metadata }) => metadata.uid));
   const informed = view.tokensOfSet(controllerKeyOf(namespace, set.metadata.uid));
   const clusters = new Set(selected.map(({ metadata }) => metadata.name));
@@ -166,7 +168,7 @@ function isPermitted({ set, authorizer }: SetRun, token: StoredToken | undefined
 }
 
 /** Returns the ManagedTokens that the set controls, without those that are being deleted. */
-function controlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[] {
+function listControlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[] {
   const { namespace, uid } = set.metadata;
   const isKept = ({ metadata }: StoredToken) => metadata.deletionTimestamp === undefined && !tracked.removed.has(metadata.uid);
   return view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(isKept);
@@ -175,7 +177,7 @@ function controlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[
 /** Renderings by ManagedToken, each with its Cluster and spec. Informers never change these objects, so their identity is compared. */
 const RENDERINGS = new WeakMap<StoredToken, { readonly cluster: object; readonly spec: object; readonly rendering: Member['rendering'] }>();
 
-function renderingFor(set: StoredSet, cluster: Stored<Cluster>, token: StoredToken | undefined): Member['rendering'] {
+function resolveRendering(set: StoredSet, cluster: Stored<Cluster>, token: StoredToken | undefined): Member['rendering'] {
   const known = token && RENDERINGS.get(token);
   if (known?.cluster === cluster && known.spec === set.spec) return known.rendering;
   const result = renderToken(set, cluster.metadata);
@@ -185,7 +187,7 @@ function renderingFor(set: StoredSet, cluster: Stored<Cluster>, token: StoredTok
 }
 
 /** Maps items in chunks; other work can run between two chunks. */
-async function inChunks<T, U>(items: readonly T[], map: (item: T) => readonly U[]): Promise<readonly U[]> {
+async function flatMapInChunks<T, U>(items: readonly T[], map: (item: T) => readonly U[]): Promise<readonly U[]> {
   const result: U[] = [];
   for (let start = 0; start < items.length; start += CHUNK) {
     if (start > 0) await setImmediate();
@@ -195,14 +197,14 @@ async function inChunks<T, U>(items: readonly T[], map: (item: T) => readonly U[
 }
 
 /** Decides on the removal of surplus ManagedTokens. A confirmed removal stays confirmed until it is complete. */
-function removalDecision(run: SetRun, { surplus }: SetObservation): RemovalDecision {
+function decideOnRemoval(run: SetRun, { surplus }: SetObservation): RemovalDecision {
   const { set, tracked, clock } = run;
   // A set without a status is new: no earlier process has removed ManagedTokens.
   tracked.removalsKnownAt ??= set.status?.observedGeneration === undefined ? 0 : clock.monotonic() + REMOVAL_WINDOW_MS;
   const unknownMs = tracked.removalsKnownAt - clock.monotonic();
   const decision = decideRemoval({
     uids: surplus.map(({ metadata }) => metadata.uid).filter((uid) => !tracked.approved.has(uid)),
-    total: controlledTokens(run).length,
+    total: listControlledTokens(run).length,
     removed: unknownMs > 0 ? undefined : tracked.countRecentRemovals(clock.monotonic()),
     confirmation: set.metadata.annotations?.[SetAnnotation.confirmRemoval],
   });
@@ -236,7 +238,7 @@ async function writeStatus(run: SetRun, set: StoredSet, next: ManagedTokenSetSta
   const waitMs = tracked.statusAt + STATUS_MS - clock.monotonic();
   if (waitMs > 0) return requeue(clock.now() + waitMs);
   await sendStatus(run, set, next);
-  for (const note of eventsOf(set.status ?? {}, next)) recorder.record(set, note);
+  for (const note of toEvents(set.status ?? {}, next)) recorder.record(set, note);
 }
 
 async function sendStatus({ hub, tracked, clock, signal }: SetRun, set: StoredSet, status: ManagedTokenSetStatus): Promise<StoredSet> {
@@ -251,7 +253,7 @@ async function sendStatus({ hub, tracked, clock, signal }: SetRun, set: StoredSe
 }
 
 /** Returns the events to record when one status follows another. */
-function eventsOf(previous: ManagedTokenSetStatus, next: ManagedTokenSetStatus) {
+function toEvents(previous: ManagedTokenSetStatus, next: ManagedTokenSetStatus) {
   const [before, after] = [previous, next].map((status) => findCondition({ status }, SetConditionType.progressing));
   const isAlarming = after !== undefined && ALARMING.has(after.reason) && before?.reason !== after.reason;
   const known = new Set(previous.failures?.filter(isConflict).map(({ clusterName }) => clusterName));

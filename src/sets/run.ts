@@ -34,8 +34,8 @@ export interface SetDeps {
   readonly memory: TrackedSets;
   readonly authorizer: SetAuthorizer;
   /**
-   * Budgets of namespaces. Charges must not depend on Clusters that a requester may not know: the charges would reveal the number of such
-   * Clusters.
+   * Budgets of namespaces. Charges must not depend on Clusters that a requester must not learn about: the charges would reveal the number
+   * of such Clusters.
    */
   readonly budgets: NamespaceBudgets;
 }

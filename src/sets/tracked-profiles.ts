@@ -1,4 +1,4 @@
-// Memory of the controller about the ClusterProfiles of a set. All of it may be lost: a restart costs a list.
+// Memory of the controller about the ClusterProfiles of a set. It need not survive a restart: Purser then lists the ClusterProfiles again.
 
 import type { ClusterProfile } from '../api/cluster-profile.ts';
 import type { Stored } from '../api/resources.ts';
@@ -6,10 +6,10 @@ import type { Page } from '../kube/client.ts';
 import type { ProfileCounts } from '../telemetry/exposition.ts';
 import {
   type ClusterAccess,
+  digestStoredProfile,
   isSameProfile,
   type ProfileDigests,
   type ProfilesAspect,
-  storedProfileDigests,
 } from './policy/cluster-profile.ts';
 import { isControlledBy } from './policy/plan.ts';
 import type { StoredSet } from './policy/template.ts';
@@ -75,14 +75,14 @@ export class TrackedProfiles {
   /** Records a ClusterProfile to keep, as the hub returned it. */
   observe(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, writtenAt = Number.NEGATIVE_INFINITY): void {
     const { name, uid } = profile.metadata;
-    if (isControlledBy(profile, set.metadata.uid)) this.controlled.set(name, { uid, digests: storedProfileDigests(profile), writtenAt });
+    if (isControlledBy(profile, set.metadata.uid)) this.controlled.set(name, { uid, digests: digestStoredProfile(profile), writtenAt });
     else {
       this.controlled.delete(name);
       this.foreign.add(name);
     }
   }
 
-  /** Returns true, and records the digests of a write, if the hub stored other digests. */
+  /** Returns whether the hub stored other digests than those of a write; if so, records the digests of the write. */
   recordOverride(name: string, sent: ProfileDigests): boolean {
     const known = this.controlled.get(name);
     if (known === undefined || isSameProfile(known.digests, sent)) return false;

@@ -1,8 +1,8 @@
-// Memory of the controller about ManagedTokenSets, by UID. All of it may be lost: a restart costs a few reads.
+// Memory of the controller about ManagedTokenSets, by UID. It need not survive a restart: Purser then reads the objects again.
 
 import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
 import { OwnWrite } from '../kube/own-write.ts';
-import { exponentialMs } from '../std/backoff.ts';
+import { computeExponentialMs } from '../std/backoff.ts';
 import { digestOf } from '../std/digest.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
@@ -96,7 +96,7 @@ export class TrackedSet {
   /** Time from which all removals within the last minute are known, on the monotonic clock; undefined before the first decision. */
   removalsKnownAt: number | undefined;
 
-  /** Returns the latest known ManagedToken with a name; `informed` is the informer's copy. */
+  /** Returns the latest known ManagedToken with a name; undefined if there is none. `informed` is the informer's copy. */
   latest(name: string, informed: StoredToken | undefined, now: number): StoredToken | undefined {
     const write = this.#writes.get(name);
     return write === undefined ? informed : write.resolve(informed, now);
@@ -117,7 +117,7 @@ export class TrackedSet {
   /** Records that a write was rejected. */
   failWrite(clusterName: string, message: string, now: number): void {
     const failures = (this.#failedWrites.get(clusterName)?.failures ?? 0) + 1;
-    this.#failedWrites.set(clusterName, { message, failures, retryAt: now + exponentialMs(failures - 1, BACKOFF) });
+    this.#failedWrites.set(clusterName, { message, failures, retryAt: now + computeExponentialMs(failures - 1, BACKOFF) });
   }
 
   succeedWrite(clusterName: string): void {
@@ -132,13 +132,13 @@ export class TrackedSet {
 
   /** Records whether a ManagedToken differs from its rendering right after a write. */
   recordOverride(clusterName: string, { metadata }: StoredToken, isOverridden: boolean): void {
-    if (isOverridden) this.#overridden.set(clusterName, stateOf(metadata));
+    if (isOverridden) this.#overridden.set(clusterName, encodeState(metadata));
     else this.#overridden.delete(clusterName);
   }
 
   /** Returns whether another client or a webhook determines parts of a ManagedToken: another write would have no effect. */
   isOverridden(clusterName: string, token: StoredToken | undefined): boolean {
-    return token !== undefined && this.#overridden.get(clusterName) === stateOf(token.metadata);
+    return token !== undefined && this.#overridden.get(clusterName) === encodeState(token.metadata);
   }
 
   /** Records a removal, and counts it unless it was confirmed by the annotation. */
@@ -183,11 +183,11 @@ interface ObservedNames {
   readonly clusters: ReadonlySet<string>;
   /** UIDs of the ManagedTokens to remove. */
   readonly surplus: ReadonlySet<string>;
-  /** UIDs of the ManagedTokens that the set controls, as informed. */
+  /** UIDs of the ManagedTokens that the set controls, according to the informer. */
   readonly informed: ReadonlySet<string>;
 }
 
 /** Returns a text that changes with the parts of a ManagedToken that come from the template. */
-function stateOf(metadata: StoredToken['metadata']): string {
+function encodeState(metadata: StoredToken['metadata']): string {
   return `${metadata.generation} ${digestOf(encodeTemplateMetadata(metadata))}`;
 }

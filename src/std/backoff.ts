@@ -40,7 +40,7 @@ export class Backoff {
     const { calmMs, free = 0, random = () => 0 } = this.#options;
     if (now - this.#endsAt > calmMs) this.#failures = 0;
     const delayed = this.#failures++ - free;
-    const delayMs = delayed < 0 ? 0 : exponentialMs(delayed, this.#options) * (1 + random());
+    const delayMs = delayed < 0 ? 0 : computeExponentialMs(delayed, this.#options) * (1 + random());
     this.#endsAt = now + delayMs;
     return delayMs;
   }
@@ -58,7 +58,7 @@ export class Backoff {
 }
 
 /** Returns `initialMs`, doubled `failures` times, but at most `maxMs`. */
-export function exponentialMs(failures: number, { initialMs, maxMs }: DelayLimits): number {
+export function computeExponentialMs(failures: number, { initialMs, maxMs }: DelayLimits): number {
   return Math.min(initialMs * 2 ** failures, maxMs);
 }
 

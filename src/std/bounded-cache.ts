@@ -7,7 +7,7 @@ export class BoundedCache<V, K = string> {
   readonly #entries = new Map<K, V>();
   #weight = 0;
 
-  /** `weightOf` returns the weight of a value; 1 by default. */
+  /** Creates an empty cache. `weightOf` returns the weight of a value; 1 by default. */
   constructor(maxWeight: number, weightOf: (value: V) => number = () => 1) {
     this.#maxWeight = maxWeight;
     this.#weightOf = weightOf;

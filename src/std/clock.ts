@@ -39,7 +39,7 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Maximum length of one timer: Node's timers overflow after 25 days and do not notice a change to the wall clock. */
+/** Maximum length of one timer, in milliseconds: Node's timers overflow after 25 days and do not notice a change to the wall clock. */
 const MAX_TIMER_MS = 3_600_000;
 
 function arm(leftMs: () => number, wake: () => void): () => void {

@@ -7,6 +7,7 @@ export function digestOf(text: string): string {
   return `sha256:${hash('sha256', text)}`;
 }
 
+/** Maximum length of a string that `digestIfLong` returns unchanged, in characters. */
 const MAX_LENGTH = 256;
 
 /** Returns the digest of a long string, and a short string unchanged. Idempotent. */

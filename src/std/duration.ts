@@ -4,14 +4,15 @@
 export function parseDuration(text: string): number {
   const unsigned = text.replace(/^[-+]/, '');
   if (unsigned === '0') return 0;
-  if (unsigned === '') throw problem('invalid duration', text);
+  if (unsigned === '') throw durationError('invalid duration', text);
   const negative = text.startsWith('-');
   const total = sumParts(unsigned, text);
-  if (total === LIMIT && !negative) throw problem('invalid duration', text);
+  if (total === LIMIT && !negative) throw durationError('invalid duration', text);
   return toMilliseconds(negative ? -total : total);
 }
 
 const NS_PER_MS = 1_000_000n;
+/** Absolute limit of Go's durations, in nanoseconds. Only a negative duration can have this value. */
 const LIMIT = 1n << 63n;
 const PART = /^(\d*)(?:\.(\d*))?([^.\d]*)/;
 
@@ -31,7 +32,7 @@ function sumParts(unsigned: string, text: string): bigint {
   for (let rest = unsigned; rest !== ''; ) {
     const part = PART.exec(rest);
     total += toNanoseconds(part, text);
-    if (total > LIMIT) throw problem('invalid duration', text);
+    if (total > LIMIT) throw durationError('invalid duration', text);
     rest = rest.slice(part?.[0].length);
   }
   return total;
@@ -40,15 +41,15 @@ function sumParts(unsigned: string, text: string): bigint {
 function toNanoseconds(part: RegExpExecArray | null, text: string): bigint {
   const [, digits = '', fraction = '', unit = ''] = part ?? [];
   const whole = BigInt(digits);
-  if ((digits === '' && fraction === '') || whole > LIMIT) throw problem('invalid duration', text);
-  if (unit === '') throw problem('missing unit in duration', text);
+  if ((digits === '' && fraction === '') || whole > LIMIT) throw durationError('invalid duration', text);
+  if (unit === '') throw durationError('missing unit in duration', text);
   const unitNs = UNITS.get(unit);
-  if (unitNs === undefined) throw problem(`unknown unit ${quote(unit)} in duration`, text);
-  return whole * unitNs + fractionToNanoseconds(unitNs, fraction);
+  if (unitNs === undefined) throw durationError(`unknown unit ${quote(unit)} in duration`, text);
+  return whole * unitNs + convertFraction(unitNs, fraction);
 }
 
 /** Computes in floating point like Go. Ignores digits after the 18th, which do not change the result. */
-function fractionToNanoseconds(unitNs: bigint, fraction: string): bigint {
+function convertFraction(unitNs: bigint, fraction: string): bigint {
   const digits = fraction.slice(0, 18);
   return BigInt(Math.trunc(Number(digits) * (Number(unitNs) / 10 ** digits.length)));
 }
@@ -58,7 +59,7 @@ function toMilliseconds(ns: bigint): number {
   return Number(ns / NS_PER_MS) + Number(ns % NS_PER_MS) / Number(NS_PER_MS);
 }
 
-function problem(what: string, text: string): SyntaxError {
+function durationError(what: string, text: string): SyntaxError {
   return new SyntaxError(`time: ${what} ${quote(text)}`);
 }
 

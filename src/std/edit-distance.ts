@@ -1,7 +1,7 @@
 // Edit distance between two words, and the search for a similar word.
 
 /** Returns the Levenshtein distance: the minimum number of characters to add, remove or replace. */
-export function editDistance(a: string, b: string): number {
+export function computeEditDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let line = 1; line <= a.length; line += 1) {
     const row = [line];
@@ -19,7 +19,7 @@ const MAX_EDITS = 2;
 
 /** Returns the most similar word of `all`; undefined if no word is similar or if several are equally similar. */
 export function findSimilar(word: string, all: readonly string[]): string | undefined {
-  const distances = all.map((known) => editDistance(word, known));
+  const distances = all.map((known) => computeEditDistance(word, known));
   const least = Math.min(...distances);
   const isUnique = least <= MAX_EDITS && distances.indexOf(least) === distances.lastIndexOf(least);
   return isUnique ? all[distances.indexOf(least)] : undefined;

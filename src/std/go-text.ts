@@ -1,27 +1,27 @@
 // Strings and JSON in Go's formats, as in Kubernetes messages and bodies.
 
 /** Quotes a string like strconv.Quote: escapes quotes, backslashes and all characters that are not printable. */
-export function goQuote(text: string): string {
+export function quoteGoString(text: string): string {
   let quoted = '"';
   for (const char of text) quoted += escapeChar(char);
   return `${quoted}"`;
 }
 
 /** Encodes a value like encoding/json: compact, maps with sorted keys, HTML characters escaped. */
-export function goJson(value: unknown): string {
+export function encodeGoJson(value: unknown): string {
   return compactJson(value, compareUtf8);
 }
 
-/** Encodes a value like `goJson`, but keeps the order of keys, as for structs. */
-export function goStructJson(value: unknown): string {
+/** Encodes a value like `encodeGoJson`, but keeps the order of keys, as for structs. */
+export function encodeGoStructJson(value: unknown): string {
   return compactJson(value);
 }
 
 function compactJson(value: unknown, order?: (a: string, b: string) => number): string {
   if (Array.isArray(value)) return `[${value.map((item) => compactJson(item, order)).join(',')}]`;
   if (typeof value === 'object' && value !== null) return `{${compactFields(value as Readonly<Record<string, unknown>>, order)}}`;
-  if (typeof value === 'string') return goJsonString(value);
-  if (typeof value === 'number') return goJsonNumber(value);
+  if (typeof value === 'string') return encodeGoJsonString(value);
+  if (typeof value === 'number') return encodeGoJsonNumber(value);
   return typeof value === 'boolean' || typeof value === 'bigint' ? String(value) : 'null';
 }
 
@@ -31,30 +31,30 @@ function compactFields(fields: Readonly<Record<string, unknown>>, order?: (a: st
   let text = '';
   for (const name of names) {
     const value = fields[name];
-    if (value !== undefined) text += `${text === '' ? '' : ','}${goJsonString(name)}:${compactJson(value, order)}`;
+    if (value !== undefined) text += `${text === '' ? '' : ','}${encodeGoJsonString(name)}:${compactJson(value, order)}`;
   }
   return text;
 }
 
 /** Encodes a JSON string like Go. Lone surrogates become `\ufffd`, like invalid UTF-8 in Go. */
-export function goJsonString(text: string): string {
+export function encodeGoJsonString(text: string): string {
   const json = text.isWellFormed() ? JSON.stringify(text) : JSON.stringify(text).replace(LONE_SURROGATES, '$1\\ufffd');
   return JSON_ESCAPED.test(json) ? json.replace(JSON_ESCAPES, (char) => JSON_ESCAPE_OF[char] ?? char) : json;
 }
 
 /** Encodes a JSON number like Go: with an exponent below 1e-6 and from 1e21, such as 1e-7 and 1e+21. */
-export function goJsonNumber(value: number): string {
+export function encodeGoJsonNumber(value: number): string {
   if (Object.is(value, -0)) return '-0';
   return String(value).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}${sign === '-' ? '' : '0'}${digit}`);
 }
 
 /** Formats a number like %v of fmt: integers without an exponent, other numbers as floats. */
-export function goNumber(value: number | bigint): string {
-  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : goFloat(value);
+export function formatGoNumber(value: number | bigint): string {
+  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : formatGoFloat(value);
 }
 
 /** Formats a float like %v of fmt: with an exponent below 1e-4 and from 1e6. */
-export function goFloat(value: number): string {
+export function formatGoFloat(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : String(value).replace('Infinity', 'Inf');
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);

@@ -4,13 +4,13 @@
 const STEP_MS = 50;
 
 /** Returns the first time after `after` when an object's periodic task is due. `task` and `uid` determine the offset in each interval. */
-export function nextTurnAt(task: string, uid: string, after: number, intervalMs: number): number {
-  const offsetMs = Math.floor((hashFraction(`${task} ${uid}`) * intervalMs) / STEP_MS) * STEP_MS;
+export function computeNextTurnAt(task: string, uid: string, after: number, intervalMs: number): number {
+  const offsetMs = Math.floor((hashToFraction(`${task} ${uid}`) * intervalMs) / STEP_MS) * STEP_MS;
   return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
 }
 
 /** Returns a number in [0, 1) that depends only on the text. */
-export function hashFraction(text: string): number {
+export function hashToFraction(text: string): number {
   return mix(fnv1a(text)) / 2 ** 32;
 }
 

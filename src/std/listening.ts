@@ -52,8 +52,8 @@ export async function listen(server: Server, { port, host, clock, report }: List
   const { port: bound } = server.address() as AddressInfo;
   return {
     port: bound,
-    url: `${server instanceof TlsServer ? 'https' : 'http'}://${authorityOf(host, bound)}`,
-    whenUnused: (ms) => untilEmpty(sockets, clock, ms),
+    url: `${server instanceof TlsServer ? 'https' : 'http'}://${toAuthority(host, bound)}`,
+    whenUnused: (ms) => waitUntilEmpty(sockets, clock, ms),
     async close(graceMs) {
       const closed = new Promise((resolve) => server.close(resolve));
       const cancel = clock.wakeAfter(graceMs, () => sockets.forEach((socket) => socket.destroy()));
@@ -63,7 +63,7 @@ export async function listen(server: Server, { port, host, clock, report }: List
   };
 }
 
-function untilEmpty(sockets: ReadonlySet<Socket>, clock: Clock, ms: number): Promise<void> {
+function waitUntilEmpty(sockets: ReadonlySet<Socket>, clock: Clock, ms: number): Promise<void> {
   if (sockets.size === 0 || ms <= 0) return Promise.resolve();
   return new Promise((resolve) => {
     const cancel = clock.wakeAfter(ms, resolve);
@@ -77,6 +77,6 @@ function untilEmpty(sockets: ReadonlySet<Socket>, clock: Clock, ms: number): Pro
 }
 
 /** Returns the host and port of the URL. The host is 127.0.0.1 for a server on all addresses. */
-function authorityOf(host: string = '', port: number): string {
+function toAuthority(host: string = '', port: number): string {
   return `${host.includes(':') ? `[${host}]` : host || '127.0.0.1'}:${port}`;
 }

@@ -1,13 +1,13 @@
 // Timestamps in Kubernetes formats.
 
 /** Latest whole second that RFC 3339 can express, in milliseconds since 1970. */
-export const LATEST_AT = Date.parse('9999-12-31T23:59:59Z');
+export const LATEST_TIMESTAMP = Date.parse('9999-12-31T23:59:59Z');
 
 /** Parses an RFC 3339 string to milliseconds; returns undefined for any other value and for times outside 1970 to 9999. */
 export function parseTimestamp(text: unknown): number | undefined {
   if (typeof text !== 'string' || !RFC_3339.test(text)) return undefined;
   const at = Date.parse(text);
-  return at >= 0 && at <= LATEST_AT ? at : undefined;
+  return at >= 0 && at <= LATEST_TIMESTAMP ? at : undefined;
 }
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[-+]\d\d:\d\d)$/i;
@@ -34,5 +34,5 @@ export function formatMicroTimestamp(at: number): string {
 
 /** Truncates a time to whole seconds, clamped to 1970 to 9999. */
 export function toWholeSecond(at: number): number {
-  return Number.isNaN(at) ? 0 : Math.floor(Math.min(Math.max(at, 0), LATEST_AT) / 1000) * 1000;
+  return Number.isNaN(at) ? 0 : Math.floor(Math.min(Math.max(at, 0), LATEST_TIMESTAMP) / 1000) * 1000;
 }

@@ -6,7 +6,7 @@ import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
 import { hasReason, StatusError, type StatusReason } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
-import { IssueError, statusFailure } from './issue-error.ts';
+import { IssueError, toStatusFailure } from './issue-error.ts';
 import { checkServiceAccount, serviceAccountNotFound } from './issue-token.ts';
 import type { Target, TargetCall } from './target.ts';
 
@@ -18,8 +18,8 @@ export interface AnchorName {
 
 /**
  * Finds or creates the anchor, with the service account as its owner, and returns its UID. Replaces an anchor that has another owner or is
- * being deleted. Throws an IssueError if a request fails, if tokens must not be issued for the namespace, or if Purser did not create the
- * Secret with this name.
+ * being deleted. Throws an IssueError if a request fails, if the service account does not exist, if tokens must not be issued for the
+ * namespace, or if a Secret with this name lacks Purser's label.
  */
 export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAccount: string, signal: AbortSignal): Promise<string> {
   const { namespace } = anchor;
@@ -32,7 +32,7 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAc
   const found = await findAnchor(target, anchor, signal);
   if (found === undefined) return requireUID(await callTolerating(target, create, signal));
   if (isOwnedBy(found, serviceAccountUID)) return requireUID(found);
-  // This anchor is being deleted, or will be deleted with its former service account. That would revoke the new tokens.
+  // This anchor is being deleted, or the target would delete it with another service account. Either deletion would revoke the new tokens.
   await deleteSecret(target, anchor, requireUID(found), signal);
   return requireUID(await callTolerating(target, create, signal));
 }
@@ -68,7 +68,10 @@ async function readAnchor(target: Target, anchor: AnchorName, signal: AbortSigna
   return await callTolerating(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
 }
 
-/** Returns the anchor with this name; undefined if there is none. Throws an IssueError for a Secret that Purser did not create. */
+/**
+ * Returns the anchor with this name; undefined if there is none. Throws an IssueError if the request fails, or if the Secret with this name
+ * lacks Purser's label.
+ */
 export async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
   const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
@@ -91,7 +94,7 @@ export async function deleteSecret(target: Target, anchor: AnchorName, uid: stri
   const isDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
   await target.call(request, signal).catch((error: unknown) => {
     if (!(error instanceof StatusError)) throw error;
-    if (!isDeleted(error)) throw statusFailure(error);
+    if (!isDeleted(error)) throw toStatusFailure(error);
   });
 }
 
@@ -107,7 +110,7 @@ export async function callTolerating<T>(
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     if (expected !== undefined && hasReason(error, expected)) return undefined;
-    throw statusFailure(error);
+    throw toStatusFailure(error);
   }
 }
 

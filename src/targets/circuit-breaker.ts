@@ -20,7 +20,7 @@ type BreakerAdmission = { readonly breaker: Breaker } | { readonly breaker?: nev
 /** Admits a request or makes it wait. The caller of an admitted request must call `settle` with its outcome. */
 export function admit(breaker: Breaker, now: number): BreakerAdmission {
   if (breaker.type === 'closed') return { breaker };
-  if (breaker.type === 'probing') return { waitMs: probeWaitMs(now - breaker.since) };
+  if (breaker.type === 'probing') return { waitMs: computeProbeWaitMs(now - breaker.since) };
   if (now < breaker.until) return { waitMs: breaker.until - now };
   return { breaker: { type: 'probing', since: now, pauseMs: breaker.pauseMs } };
 }
@@ -44,13 +44,14 @@ export function settle(breaker: Breaker, { admitted, outcome }: Settlement, now:
   return failures < THRESHOLD ? { type: 'closed', failures } : open(FIRST_PAUSE_MS, now);
 }
 
+/** Number of consecutive failures that opens the circuit. */
 const THRESHOLD = 5;
 const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 
-/** Returns the time to wait for the result of a test request: as long as the test has lasted, because successful tests are fast. */
-function probeWaitMs(sinceMs: number): number {
+/** Returns the time to wait during a test: the age of the test, within limits, because a test that has lasted long probably fails. */
+function computeProbeWaitMs(sinceMs: number): number {
   return Math.min(Math.max(sinceMs, MIN_WAIT_MS), MAX_PAUSE_MS);
 }
 

@@ -13,7 +13,7 @@ import type { HubTokenTimes } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { HubTokens } from './hub-tokens.ts';
 import { IssueError, isRejection } from './issue-error.ts';
-import { renewedName } from './policy/renewed-secret.ts';
+import { toRenewedName } from './policy/renewed-secret.ts';
 import {
   isSameExceptRenewal,
   isSameRegistration,
@@ -24,12 +24,13 @@ import {
 } from './registry.ts';
 import type { Target } from './target.ts';
 
-/** The registered Secret of a cluster, and the one with its renewed token. */
+/** The registered Secret of a cluster, and the Secret with the renewed token; undefined if they do not exist. */
 export type CredentialSecrets = Pick<RegisteredCluster, 'credential' | 'renewed'>;
 
 /** Keeps one target per Cluster. */
 export class ClusterClients {
   readonly #settings: TargetContext;
+  /** Entries in use, by Cluster name. */
   readonly #current = new Map<string, Entry>();
   /** All entries that are not closed, including replaced ones that are still in use. */
   readonly #open = new Set<Entry>();
@@ -48,7 +49,7 @@ export class ClusterClients {
    * newer one; `isRejected` recognizes a rejection in the result of `work`. Throws an IssueError if the registration is not usable.
    */
   async use<T>(registered: RegisteredCluster, work: Work<T>, isRejected: (result: T) => boolean = () => false): Promise<T> {
-    const entry = this.#entryOf(registered);
+    const entry = this.#findOrCreateEntry(registered);
     const [outcome] = await Promise.allSettled([this.#run(entry, work)]);
     const wasRejected = outcome.status === 'rejected' ? isRejection(outcome.reason) : isRejected(outcome.value);
     const newer = wasRejected ? await this.#findNewerEntry(registered, entry) : undefined;
@@ -66,7 +67,10 @@ export class ClusterClients {
     return await this.#run(entry, work);
   }
 
-  /** Returns the Secrets of a cluster's credential as the hub has them now. Throws errors of requests to the hub. */
+  /**
+   * Returns the Secrets of a cluster's credential as the hub has them now; the given Secrets if Purser does not read Secrets for the
+   * Cluster. Throws errors of requests to the hub.
+   */
   async readSecrets(registered: RegisteredCluster, signal: AbortSignal): Promise<CredentialSecrets> {
     return await this.#fresh.read(registered, signal);
   }
@@ -89,14 +93,14 @@ export class ClusterClients {
 
   /** Returns the endpoints to write to Secrets with tokens of a cluster. Throws an IssueError if its registration is not usable. */
   endpointsOf(registered: RegisteredCluster): PinnedEndpoints {
-    const { target } = this.#entryOf(registered);
+    const { target } = this.#findOrCreateEntry(registered);
     if (target instanceof IssueError) throw target;
     return target.endpoints;
   }
 
   /**
-   * Returns the reason why Purser has no token from the hub for a cluster: an unusable credential Secret, or a failed request to the hub;
-   * undefined if there is no failure.
+   * Returns the failure to obtain a token from the hub for a cluster: an unusable credential Secret, or a failed request to the hub, even
+   * while an earlier token is valid. Returns undefined if there is no failure.
    */
   hubTokenFailure({ metadata }: Stored<Cluster>): IssueError | undefined {
     const target = this.#current.get(metadata.name)?.target;
@@ -107,8 +111,8 @@ export class ClusterClients {
   }
 
   /**
-   * Returns the times of the token that the hub issued for the address in use; undefined if the credential is stored in a Secret, or if no
-   * token has been issued yet.
+   * Returns the times of the last token that the hub issued for the address in use; undefined if the credential is stored in a Secret, and
+   * before the first token.
    */
   hubTokenTimes({ metadata }: Stored<Cluster>): HubTokenTimes | undefined {
     const target = this.#current.get(metadata.name)?.target;
@@ -139,9 +143,9 @@ export class ClusterClients {
 
   /** Returns the entry with a newer credential than `entry`, whose credential the cluster rejected; undefined if there is none. */
   async #findNewerEntry(registered: RegisteredCluster, entry: Entry): Promise<Entry | undefined> {
-    if (!this.#isClosed && this.#entryOf(registered) === entry) await this.#fresh.refresh(registered);
+    if (!this.#isClosed && this.#findOrCreateEntry(registered) === entry) await this.#fresh.refresh(registered);
     if (this.#isClosed) return undefined;
-    const current = this.#entryOf(registered);
+    const current = this.#findOrCreateEntry(registered);
     return current === entry ? undefined : current;
   }
 
@@ -149,7 +153,7 @@ export class ClusterClients {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'Purser is stopping');
   }
 
-  #entryOf(known: RegisteredCluster): Entry {
+  #findOrCreateEntry(known: RegisteredCluster): Entry {
     this.#checkOpen();
     const { name, uid } = known.cluster.metadata;
     if (this.#deleted.get(uid)) throw new IssueError('ClusterNotFound');
@@ -179,7 +183,7 @@ export class ClusterClients {
     }
   }
 
-  /** Replaces a target. Requests in progress may finish with the old credential, but not at an old address. */
+  /** Replaces a target. Requests in progress can finish with the old credential, but not at an old address. */
   #replace(former: Entry, next: Entry): void {
     former.isRetired = true;
     const [old, target] = [former.target, next.target];
@@ -202,7 +206,9 @@ interface Entry extends Registration {
   /** True if another Secret names an address of the credential. */
   readonly hasConflict: boolean;
   readonly target: Target | IssueError;
+  /** Number of calls in progress. */
   users: number;
+  /** True if the target is closed after the last call in progress. */
   isRetired: boolean;
 }
 
@@ -246,14 +252,18 @@ class FreshCredentials {
     });
   }
 
-  /** Returns the Secrets as the hub has them now. Throws errors of requests to the hub. */
+  /**
+   * Returns the Secrets as the hub has them now; the given Secrets if there is no hub, or if the Cluster refers to no Secret in a namespace
+   * of credentials. Throws errors of requests to the hub.
+   */
   async read({ cluster, credential, renewed }: RegisteredCluster, signal?: AbortSignal): Promise<CredentialSecrets> {
     const { hub, credentialNamespaces } = this.#options;
     const controller = cluster.spec.authInfo?.controller;
     const isReadable = controller?.kind === 'Secret' && credentialNamespaces.includes(controller.namespace);
     if (hub === undefined || !isReadable) return { credential, renewed };
     const { namespace, name } = controller;
-    const [found, successor] = await Promise.all([name, renewedName(name)].map((each) => findSecret(hub.client, namespace, each, signal)));
+    const names = [name, toRenewedName(name)];
+    const [found, successor] = await Promise.all(names.map((each) => findSecret(hub.client, namespace, each, signal)));
     return { credential: found, renewed: successor };
   }
 

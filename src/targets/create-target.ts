@@ -4,14 +4,14 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import { FieldManager, RecordKeySecret, SystemAuthorities } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
 import { KubeClient } from '../kube/client.ts';
-import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
+import { createFixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport, type TransportOptions } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import {
-  clustersOf,
   type Pins,
   parseBundle,
+  readClusterNames,
   readCredentialInUse,
   readPins,
   type ServiceAccountCredential,
@@ -19,12 +19,12 @@ import {
   type TargetCredential,
 } from './credential.ts';
 import { createDialPolicy, type ProxyPolicy } from './dial-policy.ts';
-import { type PinnedEndpoints, serversFor } from './endpoints.ts';
+import { orderServers, type PinnedEndpoints } from './endpoints.ts';
 import type { FederatedAddresses } from './federated-addresses.ts';
-import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
+import { HubIdentity, type HubSettings, isHubAddress, toHubEndpoints } from './hub.ts';
 import type { HubTokens } from './hub-tokens.ts';
 import { IssueError } from './issue-error.ts';
-import { serverUrl } from './policy/registration.ts';
+import { normalizeServer } from './policy/registration.ts';
 import { isRenewedSecret } from './policy/renewed-secret.ts';
 import { isManaged, type RegisteredCluster } from './registry.ts';
 import { type ClientPurpose, MAX_CONNECTIONS, Target, type TargetOptions } from './target.ts';
@@ -63,7 +63,8 @@ export function createTarget(
 ): Target {
   const { clock } = settings;
   const controller = cluster.spec.authInfo?.controller;
-  if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster has no spec.authInfo.controller');
+  if (controller === undefined)
+    throw new IssueError('CredentialMissing', 'the Cluster has no spec.authInfo.controller. Set it to the credential Secret');
   if (controller.kind === 'ServiceAccount') return createHubTarget(cluster, settings);
   const referred = findReferredSecret(cluster, controller, secret, settings.credentialNamespaces);
   const pins = readPins(referred);
@@ -75,8 +76,8 @@ export function createTarget(
   const proxyFor = proxy === undefined ? settings.proxyFor : () => proxy.reveal();
   const connect: TargetOptions['connect'] = (server, purpose, connections) =>
     createClient(toConfig(toNamedCluster(server, caBundle, proxyFor), credential), {
-      ...limitsFor(purpose, pins, settings),
-      ...bearerFor(server, credential),
+      ...toTransportOptions(purpose, pins, settings),
+      ...toBearerOptions(server, credential),
       ...connections,
     });
   const { hub } = settings;
@@ -99,7 +100,7 @@ export function isNamedHub({ metadata }: Cluster, { hub }: TargetSettings): bool
   return hub !== undefined && hub.clusterName !== undefined && hub.clusterName === metadata.name;
 }
 
-type NamedCluster = Parameters<typeof fixedConfig>[0];
+type NamedCluster = Parameters<typeof createFixedConfig>[0];
 type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controller']>;
 
 const TIMEOUT_MS = 10_000;
@@ -117,13 +118,13 @@ function createHubTarget(cluster: Cluster, settings: TargetSettings): Target {
     servers: [hub.client.transport.server],
     connect: () => hub.client,
     isShared: true,
-    endpoints: () => hubEndpoints(hub),
+    endpoints: () => toHubEndpoints(hub),
     hub: new HubIdentity(hub, true),
   });
 }
 
 function notHubCluster({ metadata }: Cluster): IssueError {
-  const text = 'spec.authInfo.controller.kind may be ServiceAccount only in the Cluster that --hub-cluster names';
+  const text = 'spec.authInfo.controller.kind can be ServiceAccount only in the Cluster that --hub-cluster names';
   return new IssueError(
     'CredentialMissing',
     `${text}. Set --hub-cluster to ${metadata.name}, or set spec.authInfo.controller.kind to Secret`,
@@ -131,8 +132,11 @@ function notHubCluster({ metadata }: Cluster): IssueError {
 }
 
 function credentialElsewhere(namespace: string, allowed: readonly string[]): IssueError {
-  const text = `Purser reads credential Secrets in the namespace ${allowed.join(' or ')}, not in ${namespace}`;
-  return new IssueError('CredentialMissing', `${text}. Move the Secret, or add its namespace to --credential-namespaces`);
+  const text = `Purser reads credential Secrets only in the namespace ${allowed.join(' or ')}, not in ${namespace}`;
+  return new IssueError(
+    'CredentialMissing',
+    `${text}. Move the Secret and change spec.authInfo.controller, or add its namespace to --credential-namespaces`,
+  );
 }
 
 /**
@@ -152,7 +156,7 @@ function findReferredSecret(
     throw new IssueError('CredentialMissing', `${key} is reserved for Purser's record key. Refer to another Secret`);
   if (isRenewedSecret({ metadata: { namespace, name } })) throw renewedReference(key);
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
-  if (!isReferred || !clustersOf(secret).includes(cluster.metadata.name))
+  if (!isReferred || !readClusterNames(secret).includes(cluster.metadata.name))
     throw new IssueError('CredentialNotForCluster', `${key} was not found, or its cluster key does not list ${cluster.metadata.name}`);
   if (isManaged(secret)) throw new IssueError('CredentialMissing', `${key} belongs to a ManagedToken. Refer to another Secret`);
   if (isRenewedSecret(secret)) throw renewedReference(key);
@@ -165,7 +169,7 @@ function renewedReference(key: string): IssueError {
 
 /**
  * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover every address and every
- * certificate: users who may write Clusters could otherwise direct the credential, and tokens issued with it, to another server.
+ * certificate: users who can write Clusters could otherwise direct the credential, and tokens issued with it, to another server.
  */
 function toPinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
   const { serverEndpoints, caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
@@ -173,21 +177,24 @@ function toPinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | un
     serverEndpoints.map(({ serverAddress }) => serverAddress),
     pins.servers,
   );
-  return { servers: serversFor(serverEndpoints, ownAddress), caBundle: pinnedBundle(caBundle, pins.authorities) };
+  return { servers: orderServers(serverEndpoints, ownAddress), caBundle: toPinnedBundle(caBundle, pins.authorities) };
 }
 
 const LASTING = { isLasting: true } as const;
 
 function checkPinned(addresses: readonly string[], pinned: readonly string[]): void {
-  const servers = addresses.map(serverUrl);
-  if (servers.length === 0 || servers.includes(undefined)) {
-    throw new IssueError('AddressNotAllowed', 'every serverAddress must be an https URL without user, query or fragment', LASTING);
+  if (addresses.length === 0) throw new IssueError('AddressNotAllowed', 'the Cluster has no serverEndpoints', LASTING);
+  const servers = addresses.map(normalizeServer);
+  const invalid = servers.indexOf(undefined);
+  if (invalid !== -1) {
+    const form = 'an https URL without user, query or fragment, nor a host with an optional port';
+    throw new IssueError('AddressNotAllowed', `serverAddress ${addresses[invalid]} is not ${form}`, LASTING);
   }
   const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
-  if (others.length > 0) throw new IssueError('EndpointNotPinned', `the server key of the Secret does not name ${others.join(', ')}`);
+  if (others.length > 0) throw new IssueError('EndpointNotPinned', `the server key of the Secret does not list ${others.join(', ')}`);
 }
 
-function pinnedBundle(caBundle: string, authorities: Pins['authorities']): string | undefined {
+function toPinnedBundle(caBundle: string, authorities: Pins['authorities']): string | undefined {
   if (caBundle === '') {
     if (authorities === SystemAuthorities) return undefined;
     throw new IssueError('CANotPinned', `the Cluster has no caBundle, and ca.crt of the Secret is not the word ${SystemAuthorities}`);
@@ -217,14 +224,14 @@ function toFederatedCredential(
   if (hub === undefined || hubTokens === undefined || metadata.namespace !== hub.namespace)
     throw new IssueError(
       'CredentialMissing',
-      `the serviceAccount key is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret`,
+      `the serviceAccount key is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret and change spec.authInfo.controller`,
     );
   if (federatedAddresses?.hasConflict(secret)) throw new IssueError('EndpointConflict');
   const tokens = [...audiences].map(([server, audience]) => [server, hubTokens.token({ serviceAccount: name, audience })] as const);
   return { type: 'serviceAccount', tokens: new Map(tokens) };
 }
 
-function bearerFor(server: string, credential: TargetCredential): Pick<TransportOptions, 'bearer'> {
+function toBearerOptions(server: string, credential: TargetCredential): Pick<TransportOptions, 'bearer'> {
   const bearer = credential.type === 'serviceAccount' ? credential.tokens.get(server) : undefined;
   return bearer === undefined ? {} : { bearer };
 }
@@ -235,9 +242,9 @@ function toNamedCluster(server: string, caData: string | undefined, proxyFor: Pr
 }
 
 function toConfig(cluster: NamedCluster, credential: TargetCredential): KubeConfigSource {
-  if (credential.type === 'serviceAccount') return fixedConfig(cluster, { name: 'purser' });
-  if (credential.type === 'token') return fixedConfig(cluster, { name: 'purser', token: credential.token.reveal() });
-  return fixedConfig(cluster, {
+  if (credential.type === 'serviceAccount') return createFixedConfig(cluster, { name: 'purser' });
+  if (credential.type === 'token') return createFixedConfig(cluster, { name: 'purser', token: credential.token.reveal() });
+  return createFixedConfig(cluster, {
     name: 'purser',
     certData: encodeBase64(credential.certificate),
     keyData: encodeBase64(credential.key.reveal()),
@@ -248,7 +255,7 @@ function encodeBase64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-function limitsFor(purpose: ClientPurpose, { proxy }: Pins, { clock, allowLoopback }: TargetSettings): TransportOptions {
+function toTransportOptions(purpose: ClientPurpose, { proxy }: Pins, { clock, allowLoopback }: TargetSettings): TransportOptions {
   const mayDial = createDialPolicy({ allowLoopback });
   // A proxy from the environment is not restricted: the administrator chooses it, and it may run in the same Pod.
   const mayDialProxy = proxy && mayDial;

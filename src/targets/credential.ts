@@ -7,13 +7,13 @@ import { CredentialSecretKey, OwnAnchorPrefix, OwnAudiencePrefix, OwnServiceAcco
 import type { Secret, Stored } from '../api/resources.ts';
 import type { BearerTokenSource } from '../kube/credentials.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
-import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
-import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
+import { validateDns1123Subdomain } from '../kubernetes/names.ts';
+import { parseServiceAccountNamespace } from '../kubernetes/service-account.ts';
 import { digestOf } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError } from './issue-error.ts';
-import { serverUrl } from './policy/registration.ts';
+import { normalizeServer } from './policy/registration.ts';
 import type { TokenInUse } from './policy/renewal.ts';
 import { parseRenewal, type RenewalRecord } from './policy/renewed-secret.ts';
 import { parseTokenClaims } from './policy/token-claims.ts';
@@ -28,7 +28,7 @@ export interface ServiceAccountCredential {
   readonly type: 'serviceAccount';
   /** Name of the service account in Purser's namespace. */
   readonly name: string;
-  /** Audiences of its tokens by address, normalized by `serverUrl`: a token for one address is not valid at another. */
+  /** Audience of the tokens for each address, normalized by `normalizeServer`: a token for one address is not valid at another. */
   readonly audiences: ReadonlyMap<string, string>;
 }
 
@@ -53,7 +53,7 @@ export interface AddressToken extends BearerTokenSource {
 /** The credential that requests to a target use. */
 export type TargetCredential =
   | StoredCredential
-  /** Tokens from the hub by address, normalized by `serverUrl`. */
+  /** Tokens from the hub by address, normalized by `normalizeServer`. */
   | { readonly type: 'serviceAccount'; readonly tokens: ReadonlyMap<string, AddressToken> };
 
 /** A credential as its Secret states it. */
@@ -61,7 +61,7 @@ export type Credential = StoredCredential | ServiceAccountCredential;
 
 /** Uses of a credential that its Secret allows. Without the keys server and ca.crt, the Secret allows no connection. */
 export interface Pins {
-  /** Addresses, normalized by `serverUrl`. */
+  /** Addresses, normalized by `normalizeServer`. */
   readonly servers: readonly string[];
   /** SHA-256 fingerprints of certificate authorities, or `system` for public ones. */
   readonly authorities: ReadonlySet<string> | typeof SystemAuthorities;
@@ -79,12 +79,12 @@ export function isFederated(secret: Secret): boolean {
 /** Reads the service account, the token or the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
 export function readCredential(secret: Secret): Credential {
   if (isFederated(secret)) return toServiceAccountCredential(secret);
-  const token = valueOf(secret, CredentialSecretKey.token);
+  const token = decodeValue(secret, CredentialSecretKey.token);
   if (token !== undefined) return toTokenCredential(token);
-  const certificate = valueOf(secret, CredentialSecretKey.clientCertificate);
-  const key = valueOf(secret, CredentialSecretKey.clientKey);
+  const certificate = decodeValue(secret, CredentialSecretKey.clientCertificate);
+  const key = decodeValue(secret, CredentialSecretKey.clientKey);
   if (certificate === undefined || key === undefined)
-    throw credentialMissing('the Secret contains no credential. Add the key token or serviceAccount, or both tls.crt and tls.key');
+    throw credentialMissing('the Secret contains no complete credential. Add the key token or serviceAccount, or both tls.crt and tls.key');
   return toCertificateCredential(certificate, key);
 }
 
@@ -97,15 +97,15 @@ export interface RenewedToken {
 /**
  * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited or retired, or replaces a
  * token other than the registered one: a new token in the registered Secret takes precedence. A registered token that had expired before
- * the renewal is not new: another tool has reverted the registered Secret. Throws an IssueError, CredentialMissing, if the registered
- * Secret is not readable.
+ * the renewal is not new: another tool has probably reverted the registered Secret. Throws an IssueError, CredentialMissing, if the
+ * registered Secret is not readable.
  */
 export function readRenewed(registered: Stored<Secret>, renewed: Secret | undefined): RenewedToken | undefined {
   const record = renewed && parseRenewal(renewed, registered.metadata.uid);
-  const text = valueOf(registered, CredentialSecretKey.token);
+  const text = decodeValue(registered, CredentialSecretKey.token);
   if (renewed === undefined || record === undefined || text === undefined) return undefined;
   if (digestOf(text) !== record.registeredDigest && !isExpiredAt(text, record.renewedAt)) return undefined;
-  const token = renewedText(renewed);
+  const token = readRenewedText(renewed);
   return token !== undefined && digestOf(token) === record.tokenDigest ? { token: new Sensitive(token), record } : undefined;
 }
 
@@ -115,8 +115,8 @@ function isExpiredAt(token: string, at: number): boolean {
 }
 
 /**
- * Returns the credential in use: the renewed token, or else the credential in the registered Secret. Throws an IssueError,
- * CredentialMissing, if the registered Secret is not readable.
+ * Returns the credential in use: the renewed token, or else the credential in the registered Secret. Throws an IssueError with the reason
+ * CredentialMissing if the registered Secret contains no complete credential.
  */
 export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret | undefined): Credential {
   const found = readRenewed(registered, renewed);
@@ -125,8 +125,8 @@ export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret 
 
 /**
  * Returns the token in use, to compute the time of its renewal; undefined if the credential is a client certificate, a service account on
- * the hub, or a JWT that does not belong to a service account. Throws an IssueError, CredentialMissing, if the registered Secret is not
- * readable.
+ * the hub, or a JWT that does not belong to a service account. Throws an IssueError with the reason CredentialMissing if the registered
+ * Secret contains no complete credential.
  */
 export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | undefined): TokenInUse | undefined {
   const found = readRenewed(registered, renewed);
@@ -138,38 +138,38 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
   if (credential.type !== 'token') return undefined;
   const text = credential.token.reveal();
   const claims = parseTokenClaims(text);
-  if (claims !== undefined && serviceAccountNamespace(claims.subject ?? '') === undefined) return undefined;
+  if (claims !== undefined && parseServiceAccountNamespace(claims.subject ?? '') === undefined) return undefined;
   const isOwn = claims?.boundSecretName?.startsWith(OwnAnchorPrefix) === true;
   const { issuedAt, expiresAt, audiences } = claims ?? {};
   return { digest: digestOf(text), isSupplied: !isOwn, issuedAt, expiresAt, audiences };
 }
 
-/** Returns the addresses in a Secret, normalized by `serverUrl`; none if its server key is unreadable. */
-export function addressesOf(secret: Secret): readonly string[] {
-  return readOrUndefined(() => serversOf(secret)) ?? [];
+/** Returns the addresses in a Secret, normalized by `normalizeServer`; none if the server key is missing or unreadable. */
+export function readAddresses(secret: Secret): readonly string[] {
+  return readOrUndefined(() => parseServers(secret)) ?? [];
 }
 
 /** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for an unreadable key. */
 export function readPins(secret: Secret): Pins {
   return {
-    servers: serversOf(secret),
-    authorities: authoritiesOf(secret),
+    servers: parseServers(secret),
+    authorities: parseAuthorities(secret),
     // A key without any namespace allows none, so that a mistake does not extend the permitted uses of the credential.
-    namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
+    namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? parseWords(secret, CredentialSecretKey.namespaces) : undefined,
     // A blank proxy key is treated as a mistake, not as a request for a direct connection.
-    ...(hasKey(secret, CredentialSecretKey.proxy) && { proxy: parseProxy(valueOf(secret, CredentialSecretKey.proxy)) }),
+    ...(hasKey(secret, CredentialSecretKey.proxy) && { proxy: parseProxy(decodeValue(secret, CredentialSecretKey.proxy)) }),
   };
 }
 
-function serversOf(secret: Secret): readonly string[] {
-  return wordsOf(secret, CredentialSecretKey.server)
-    .map(serverUrl)
+function parseServers(secret: Secret): readonly string[] {
+  return parseWords(secret, CredentialSecretKey.server)
+    .map(normalizeServer)
     .filter((server) => server !== undefined);
 }
 
-/** Returns the names of the Clusters that the credential is for; none if the key is unreadable. */
-export function clustersOf(secret: Secret): readonly string[] {
-  return readOrUndefined(() => wordsOf(secret, CredentialSecretKey.cluster)) ?? [];
+/** Returns the names of the Clusters that the credential is for; none if the cluster key is missing or unreadable. */
+export function readClusterNames(secret: Secret): readonly string[] {
+  return readOrUndefined(() => parseWords(secret, CredentialSecretKey.cluster)) ?? [];
 }
 
 /** Period in which a credential is valid, in milliseconds since 1970; `expiresAt` is absent for a JWT without expiry. */
@@ -180,7 +180,7 @@ export interface CredentialLifetime {
 
 /** Returns the period of validity in a JWT or certificate; undefined for a token that is not a JWT. */
 export function readCredentialLifetime(credential: StoredCredential): CredentialLifetime | undefined {
-  if (credential.type === 'certificate') return certificateLifetime(credential.certificate);
+  if (credential.type === 'certificate') return readCertificateLifetime(credential.certificate);
   const claims = parseTokenClaims(credential.token.reveal());
   if (claims === undefined) return undefined;
   const { issuedAt, notBefore = issuedAt, expiresAt } = claims;
@@ -207,6 +207,7 @@ export function parseBundle(caBundle: string): readonly X509Certificate[] | unde
   return parseCertificates(Buffer.from(base64, 'base64').toString('utf8'));
 }
 
+/** Maximum length of the value of a key other than ca.crt, in characters. */
 const MAX_LENGTH = 65_536;
 /** Maximum length of certificate authorities, in characters. */
 const MAX_CA_LENGTH = 524_288;
@@ -217,7 +218,7 @@ function hasKey({ data }: Secret, key: string): boolean {
   return data !== undefined && Object.hasOwn(data, key);
 }
 
-function valueOf(secret: Secret, key: string, maxLength = MAX_LENGTH): string | undefined {
+function decodeValue(secret: Secret, key: string, maxLength = MAX_LENGTH): string | undefined {
   const encoded = hasKey(secret, key) ? secret.data?.[key] : undefined;
   if (encoded === undefined || encoded === '') return undefined;
   if (encoded.length > maxLength * 2 || !BASE64.test(encoded))
@@ -228,16 +229,16 @@ function valueOf(secret: Secret, key: string, maxLength = MAX_LENGTH): string | 
 }
 
 /** Returns the words of a key, which are separated by whitespace or commas. */
-function wordsOf(secret: Secret, key: string): readonly string[] {
+function parseWords(secret: Secret, key: string): readonly string[] {
   return (
-    valueOf(secret, key)
+    decodeValue(secret, key)
       ?.split(/[\s,]+/)
       .filter((word) => word !== '') ?? []
   );
 }
 
-function authoritiesOf(secret: Secret): Pins['authorities'] {
-  const text = valueOf(secret, CredentialSecretKey.authority, MAX_CA_LENGTH);
+function parseAuthorities(secret: Secret): Pins['authorities'] {
+  const text = decodeValue(secret, CredentialSecretKey.authority, MAX_CA_LENGTH);
   if (text === undefined) return new Set();
   if (text === SystemAuthorities) return SystemAuthorities;
   const certificates = parseCertificates(text);
@@ -247,8 +248,8 @@ function authoritiesOf(secret: Secret): Pins['authorities'] {
 }
 
 /** Returns the token in a renewed Secret; undefined if the Secret contains no valid bearer token. */
-function renewedText(renewed: Secret): string | undefined {
-  const text = readOrUndefined(() => valueOf(renewed, CredentialSecretKey.token));
+function readRenewedText(renewed: Secret): string | undefined {
+  const text = readOrUndefined(() => decodeValue(renewed, CredentialSecretKey.token));
   return text !== undefined && isBearerToken(text) ? text : undefined;
 }
 
@@ -271,7 +272,7 @@ function parseProxy(text = ''): Sensitive<string> {
   return new Sensitive(url.href);
 }
 
-/** Matches the URL of a proxy: scheme, optional user and password, host and port, without path, query or fragment. */
+/** Pattern of the URL of a proxy: scheme, optional user and password, host and port, without path, query or fragment. */
 const PROXY = /^https?:\/\/([^\s/\\?#@]+@)?[^\s/\\?#@]+\/?$/i;
 const PROXY_FORM = 'the proxy key of the Secret is not the URL of a proxy, such as https://proxy.example.com:3128';
 const PROXY_PASSWORD = 'the proxy key of the Secret contains a user or password, so the URL must start with https';
@@ -291,13 +292,13 @@ const STORED_KEYS = [CredentialSecretKey.token, CredentialSecretKey.clientCertif
 function toServiceAccountCredential(secret: Secret): ServiceAccountCredential {
   const stored = STORED_KEYS.find((key) => hasKey(secret, key));
   if (stored !== undefined) throw credentialMissing(`the Secret contains both serviceAccount and ${stored}. Remove one of these keys`);
-  const name = valueOf(secret, CredentialSecretKey.serviceAccount) ?? '';
-  if (dns1123SubdomainProblems(name).length > 0)
+  const name = decodeValue(secret, CredentialSecretKey.serviceAccount) ?? '';
+  if (validateDns1123Subdomain(name).length > 0)
     throw credentialMissing(
       "the serviceAccount key of the Secret is not a valid name. Set it to the name of a service account in Purser's namespace",
     );
   if (OwnServiceAccounts.includes(name)) throw ownServiceAccountError(name);
-  return { type: 'serviceAccount', name, audiences: audiencesOf(secret) };
+  return { type: 'serviceAccount', name, audiences: toAudiences(secret) };
 }
 
 /** Returns the error for a Secret that names Purser's own service account. */
@@ -311,10 +312,10 @@ export function ownServiceAccountError(name: string): IssueError {
  * Returns the audiences by address. An audience contains the address as the Secret spells it; of two spellings of one address, the first
  * applies.
  */
-function audiencesOf(secret: Secret): ReadonlyMap<string, string> {
+function toAudiences(secret: Secret): ReadonlyMap<string, string> {
   const audiences = new Map<string, string>();
-  for (const spelling of wordsOf(secret, CredentialSecretKey.server)) {
-    const server = serverUrl(spelling);
+  for (const spelling of parseWords(secret, CredentialSecretKey.server)) {
+    const server = normalizeServer(spelling);
     if (server !== undefined && !audiences.has(server)) audiences.set(server, `${OwnAudiencePrefix}${spelling}`);
   }
   return audiences;
@@ -345,16 +346,16 @@ function credentialMissing(detail: string): IssueError {
   return new IssueError('CredentialMissing', detail);
 }
 
-function certificateLifetime(pem: string): CredentialLifetime | undefined {
+function readCertificateLifetime(pem: string): CredentialLifetime | undefined {
   const [leaf] = parseCertificates(pem) ?? [];
   return leaf && { startsAt: leaf.validFromDate.getTime(), expiresAt: leaf.validToDate.getTime() };
 }
 
 /**
- * Returns the token that is sent to an address; undefined if the credential is a client certificate, or if the hub has not issued a token
- * yet.
+ * Returns the token that is sent to an address; undefined for a client certificate, without a credential, and if Purser has no valid token
+ * from the hub for the address.
  */
-export function tokenFor(credential: TargetCredential | undefined, server: string): Sensitive<string> | undefined {
+export function selectToken(credential: TargetCredential | undefined, server: string): Sensitive<string> | undefined {
   if (credential?.type === 'token') return credential.token;
   return credential?.type === 'serviceAccount' ? credential.tokens.get(server)?.current : undefined;
 }

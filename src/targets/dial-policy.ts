@@ -42,7 +42,7 @@ export function createProxyPolicy({ httpsProxy, noProxy = '' }: ProxySettings): 
     .split(',')
     .map((entry) => entry.trim().toLowerCase())
     .filter((entry) => entry !== '')
-    .map(exceptionFor);
+    .map(parseException);
   return (server) => {
     const { hostname, port } = new URL(server);
     const host = { name: hostname.replace(/^\[|\]$/g, ''), port: port || HTTPS_PORT };
@@ -118,10 +118,10 @@ function isThisMachine({ name }: Host): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || (isIP(name) !== 0 && LOOPBACK.check(name, typeOf(name)));
 }
 
-function exceptionFor(entry: string): Exception {
+function parseException(entry: string): Exception {
   if (entry === '*') return () => true;
   const [network = '', bits] = entry.split('/');
-  if (bits !== undefined) return blockException(network, bits);
+  if (bits !== undefined) return parseBlockException(network, bits);
   const [, bracketed, plain, exceptionPort] = /^(?:\[(.*)\]|([^:]*|[^:]*:[^:]*:.*))(?::(\d+))?$/.exec(entry) ?? [];
   const exception = (bracketed ?? plain ?? entry).replace(/^\*(?=\.)/, '');
   const isNamed: Exception = exception.startsWith('.')
@@ -131,7 +131,7 @@ function exceptionFor(entry: string): Exception {
 }
 
 /** Returns the exception for a CIDR block; an invalid block matches no host. */
-function blockException(network: string, bits: string): Exception {
+function parseBlockException(network: string, bits: string): Exception {
   const prefix = Number(bits);
   if (isIP(network) === 0 || !/^\d{1,3}$/.test(bits) || prefix > (isIP(network) === 4 ? 32 : 128)) return () => false;
   const block = new BlockList();

@@ -1,4 +1,4 @@
-// The choice among the addresses of a target: the one that works, and the preferred one again after a while.
+// The choice among the addresses of a target: one that responds, and the preferred one again five minutes after its last failure.
 
 /** Tracks which of several addresses works. Times are on the monotonic clock. */
 export class EndpointChoice {
@@ -38,4 +38,5 @@ export class EndpointChoice {
   }
 }
 
+/** Time after the last failure of the preferred address until it is tried again, in milliseconds. */
 const RETURN_MS = 300_000;

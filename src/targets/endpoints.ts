@@ -2,7 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import type { ClusterServerEndpoint } from '../api/cluster.gen.ts';
-import { serverUrl } from './policy/registration.ts';
+import { normalizeServer } from './policy/registration.ts';
 
 /** Endpoints that the credential Secret of a cluster allows. Purser sends tokens only to these, and writes no others to Secrets. */
 export interface PinnedEndpoints {
@@ -16,22 +16,23 @@ export interface PinnedEndpoints {
  * Returns the addresses in the order in which a client at `ownAddress` uses them: addresses whose clientCIDR contains the client first, the
  * longest prefix before shorter ones; then the other addresses; otherwise in the registered order. Unusable addresses are omitted.
  */
-export function serversFor(endpoints: readonly ClusterServerEndpoint[], ownAddress: string | undefined): readonly string[] {
+export function orderServers(endpoints: readonly ClusterServerEndpoint[], ownAddress: string | undefined): readonly string[] {
   const found = endpoints.map(({ clientCIDR, serverAddress }) => ({
-    server: serverUrl(serverAddress),
-    prefix: matchingPrefix(clientCIDR, ownAddress),
+    server: normalizeServer(serverAddress),
+    prefix: findMatchingPrefix(clientCIDR, ownAddress),
   }));
   const servers = found.sort((a, b) => b.prefix - a.prefix).map(({ server }) => server);
   return [...new Set(servers.filter((server) => server !== undefined))];
 }
 
+/** Prefix of an IPv4-mapped IPv6 address. */
 const MAPPED = /^::ffff:(?=\d+\.)/i;
 
 /**
  * Returns the length of the prefix if the block contains the address; -1 if not. Only a block with prefix length 0 contains an unknown
  * address.
  */
-function matchingPrefix(clientCIDR: string, ownAddress: string | undefined): number {
+function findMatchingPrefix(clientCIDR: string, ownAddress: string | undefined): number {
   const [network = '', bits = ''] = clientCIDR.split('/');
   const family = isIP(network);
   const prefix = Number(bits);

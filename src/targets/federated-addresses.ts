@@ -4,34 +4,34 @@
 
 import type { Secret, Stored } from '../api/resources.ts';
 import type { Lookup, Store } from '../kube/store.ts';
-import { addressesOf, isFederated } from './credential.ts';
+import { isFederated, readAddresses } from './credential.ts';
 import { isManaged } from './registry.ts';
 
 /** An index of the credential Secrets in one namespace by address. */
 export class FederatedAddresses {
   readonly #secretsOf: readonly Lookup<Secret>[];
 
-  /** `namespace` is Purser's namespace, the only one in which a Secret may name a service account. */
+  /** Creates an index of the Secrets in `namespace`: Purser's namespace, the only one in which a Secret can name a service account. */
   constructor(credentials: readonly Store<Secret>[], namespace: string) {
     this.#secretsOf = credentials.map((store) =>
-      store.index((secret) => (secret.metadata.namespace === namespace ? federatedAddresses(secret) : [])),
+      store.index((secret) => (secret.metadata.namespace === namespace ? findFederatedAddresses(secret) : [])),
     );
   }
 
   /** Returns whether another Secret names an address of this Secret. */
   hasConflict(secret: Stored<Secret>): boolean {
     const { uid } = secret.metadata;
-    return federatedAddresses(secret).some((server) =>
+    return findFederatedAddresses(secret).some((server) =>
       this.#secretsOf.some((secretsOf) => secretsOf(server).some(({ metadata }) => metadata.uid !== uid)),
     );
   }
 }
 
 /** Cache of addresses by Secret, because every probe needs them. */
-const known = new WeakMap<Secret, readonly string[]>();
+const addressCache = new WeakMap<Secret, readonly string[]>();
 
-function federatedAddresses(secret: Secret): readonly string[] {
-  const addresses = known.get(secret) ?? (isFederated(secret) && !isManaged(secret) ? addressesOf(secret) : []);
-  known.set(secret, addresses);
+function findFederatedAddresses(secret: Secret): readonly string[] {
+  const addresses = addressCache.get(secret) ?? (isFederated(secret) && !isManaged(secret) ? readAddresses(secret) : []);
+  addressCache.set(secret, addresses);
   return addresses;
 }

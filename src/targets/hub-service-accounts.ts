@@ -27,7 +27,7 @@ export class HubServiceAccounts {
     this.#failed = new ExpiringCache({ clock, ttlMs: FAILED_MS, maxEntries: MAX_SERVICE_ACCOUNTS });
   }
 
-  /** Throws an IssueError for a service account whose tokens Purser must not send to targets. */
+  /** Throws an IssueError for a service account whose tokens Purser must not send to targets, or if a review fails. */
   async check(name: string): Promise<void> {
     const known = this.#failed.get(name);
     if (known !== undefined) throw known;
@@ -49,7 +49,7 @@ export class HubServiceAccounts {
 
   /** Returns Purser's user name on the hub; undefined if the hub forbids or does not serve SelfSubjectReviews. */
   async #ownUsername(): Promise<string | undefined> {
-    const review = await undefinedIfUnavailable(this.#hub.client.createReview(SelfSubjectReviews, {}, OPTIONS));
+    const review = await ignoreUnavailable(this.#hub.client.createReview(SelfSubjectReviews, {}, REVIEW_OPTIONS));
     return review && textOf(fieldsOf(fieldsOf(fieldsOf(review)['status'])['userInfo'])['username']);
   }
 
@@ -58,7 +58,7 @@ export class HubServiceAccounts {
     const { namespace, client } = this.#hub;
     const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
     const spec = { user: toServiceAccountUsername({ namespace, name }), groups, resourceAttributes: { ...action, namespace } };
-    const review = await undefinedIfUnavailable(client.createReview(SubjectAccessReviews, { spec }, OPTIONS));
+    const review = await ignoreUnavailable(client.createReview(SubjectAccessReviews, { spec }, REVIEW_OPTIONS));
     return fieldsOf(fieldsOf(review)['status'])['allowed'] === true;
   }
 }
@@ -66,11 +66,11 @@ export class HubServiceAccounts {
 const PASSED_MS = 600_000;
 const FAILED_MS = 30_000;
 const MAX_SERVICE_ACCOUNTS = 1_024;
-const OPTIONS = { timeoutMs: 5_000 };
+const REVIEW_OPTIONS = { timeoutMs: 5_000 };
 
 type Action = NonNullable<SubjectAccessReview['spec']['resourceAttributes']>;
 
-/** Actions on the hub, in Purser's namespace, that would make a stolen token valuable. */
+/** Actions on the hub, in Purser's namespace or on Clusters, that would make a stolen token valuable. */
 const ACTIONS: readonly Action[] = [
   { verb: 'get', resource: 'secrets' },
   { verb: 'create', resource: 'serviceaccounts', subresource: 'token' },
@@ -83,12 +83,12 @@ function excessPermission(username: string, { verb = '', group, resource = '', s
   // Clusters are not namespaced.
   const scope = group === RegistryGroup ? '' : ` in namespace ${namespace}`;
   const action = `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${scope}`;
-  const text = `${username} may ${action} on the hub, and so could a cluster that receives its token`;
+  const text = `${username} can ${action} on the hub, so a cluster that receives its token could do the same`;
   return new IssueError('CredentialMissing', `${text}. Remove the permission, or use another service account`, { isLasting: false });
 }
 
 /** Returns the response; undefined if the hub forbids or does not serve the review. Throws an IssueError for all other errors. */
-async function undefinedIfUnavailable<T>(response: Promise<T>): Promise<T | undefined> {
+async function ignoreUnavailable<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;
   } catch (error) {

@@ -3,7 +3,7 @@
 
 import { Backoff } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { hashFraction } from '../std/hash.ts';
+import { hashToFraction } from '../std/hash.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import type { AddressToken, HubTokenTimes } from './credential.ts';
 import type { HubSettings } from './hub.ts';
@@ -41,7 +41,7 @@ export class HubTokens {
 }
 
 /** A token from the hub with its times. */
-interface Held {
+interface HeldToken {
   readonly token: Sensitive<string>;
   /** Issuer of the token; undefined if unknown. */
   readonly issuer: string | undefined;
@@ -59,7 +59,7 @@ export class HubToken implements AddressToken {
   readonly #clock: Clock;
   readonly #failures = new Backoff({ initialMs: 1_000, maxMs: 60_000, calmMs: 120_000 });
   readonly #replacements = new Backoff({ initialMs: 10_000, maxMs: 600_000, calmMs: 600_000 });
-  #held: Held | undefined;
+  #held: HeldToken | undefined;
   #failure: IssueError | undefined;
   #requesting: Promise<Sensitive<string>> | undefined;
 
@@ -101,8 +101,8 @@ export class HubToken implements AddressToken {
   }
 
   /**
-   * Returns a new token in place of the rejected one, or the current token if the request fails or the last replacement was recent. The
-   * delay between replacements grows, because a target may reject all tokens.
+   * Returns a new token in place of the rejected one. Returns the current token if it is not the rejected one, if the request fails, or if
+   * the last replacement was recent. The delay between replacements grows, because a target may reject all tokens.
    */
   async replace(rejected: string | undefined): Promise<Sensitive<string>> {
     const { current } = this;
@@ -129,7 +129,7 @@ export class HubToken implements AddressToken {
       const { token, issuedAt, expiresAt, claims } = await this.#issue();
       const lifetimeMs = expiresAt - issuedAt;
       // Tokens that were requested together are not renewed together.
-      const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * hashFraction(this.audience));
+      const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * hashToFraction(this.audience));
       const usableMs = lifetimeMs - Math.min(EXPIRY_MARGIN_MS, lifetimeMs / 10);
       const times = { issuedAt, renewAt: issuedAt + renewMs, expiresAt };
       this.#held = { token, issuer: claims?.issuer, times, renewAt: sentAt + renewMs, expiresAt: sentAt + usableMs };
@@ -147,6 +147,7 @@ export class HubToken implements AddressToken {
 
 /** Share of the lifetime after which a token is renewed. */
 const RENEW_SHARE = 0.5;
+/** Maximum share of the lifetime by which a token is renewed earlier. */
 const MAX_JITTER_SHARE = 0.05;
 /** Time before expiry at which Purser stops sending a token, in milliseconds; less for a token with a short lifetime. */
 const EXPIRY_MARGIN_MS = 10_000;

@@ -1,10 +1,10 @@
-// Recognizes the hub among the targets: a Cluster with any name and credential may represent the hub.
+// Recognizes the hub among the targets: a Cluster with any name and credential can represent the hub.
 
 import type { KeyObject } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { rejectOnAbort } from '../kube/deadline.ts';
-import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
+import { parseServiceAccountNamespace } from '../kubernetes/service-account.ts';
 import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { uidOf } from '../kubernetes/untrusted.ts';
@@ -13,7 +13,7 @@ import { Once } from '../std/single-flight.ts';
 import type { TargetCredential } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
-import { serverUrl } from './policy/registration.ts';
+import { normalizeServer } from './policy/registration.ts';
 
 /** The hub and Purser's namespace on it. */
 export interface HubSettings {
@@ -33,10 +33,10 @@ export interface HubCandidate {
 }
 
 /** Returns the hub's address and certificate authority as Purser itself uses them: no Cluster can change these. */
-export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
+export function toHubEndpoints({ client }: HubSettings): PinnedEndpoints {
   const { server, ca } = client.transport;
   return omitUndefined({
-    servers: [serverUrl(server) ?? server],
+    servers: [normalizeServer(server) ?? server],
     caBundle: ca === undefined ? undefined : Buffer.from(ca).toString('base64'),
   });
 }
@@ -46,7 +46,7 @@ export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
  * server.
  */
 export function isHubAddress(hub: HubSettings, servers: readonly string[]): boolean {
-  const own = hubEndpoints(hub).servers;
+  const own = toHubEndpoints(hub).servers;
   return servers.some((server) => own.includes(server) || POD_NAMES.test(new URL(server).hostname));
 }
 
@@ -84,17 +84,17 @@ export class HubIdentity {
     const keys = token === undefined ? undefined : await this.#readSigningKeys();
     if (token !== undefined && keys !== undefined) {
       if (keys.some((key) => isSignedBy(token, key))) return true;
-      if (token.split('.').length === 3 && serviceAccountNamespace(target.username) !== undefined) return false;
+      if (token.split('.').length === 3 && parseServiceAccountNamespace(target.username) !== undefined) return false;
     }
-    const onTarget = await undefinedIfRejected(target.call((client, options) => client.get(Namespaces, KUBE_SYSTEM, options)));
-    const onHub = onTarget && (await undefinedIfRejected(this.#hub.client.get(Namespaces, KUBE_SYSTEM)));
+    const onTarget = await ignoreRejection(target.call((client, options) => client.get(Namespaces, KUBE_SYSTEM, options)));
+    const onHub = onTarget && (await ignoreRejection(this.#hub.client.get(Namespaces, KUBE_SYSTEM)));
     const uids = [uidOf(onTarget), uidOf(onHub)];
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 
-  /** Returns the keys with which the hub signs service account tokens; undefined if Purser may not read them. */
+  /** Returns the keys with which the hub signs service account tokens; undefined if the hub rejects the request. */
   async #readSigningKeys(): Promise<readonly KeyObject[] | undefined> {
-    const text = await undefinedIfRejected(this.#hub.client.getText(KEY_SET_PATH));
+    const text = await ignoreRejection(this.#hub.client.getText(KEY_SET_PATH));
     return text === undefined ? undefined : parseKeySet(text);
   }
 }
@@ -104,12 +104,13 @@ const POD_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
 const KUBE_SYSTEM = { name: 'kube-system' };
 
 /** Returns the response; undefined if its status is 401, 403 or 404. Throws an IssueError for all other errors. */
-async function undefinedIfRejected<T>(response: Promise<T>): Promise<T | undefined> {
+async function ignoreRejection<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;
   } catch (error) {
     if (error instanceof StatusError && REJECTION_CODES.has(error.code)) return undefined;
-    throw new IssueError('IdentityUnknown', 'a request that compares the cluster with the hub failed');
+    const cause = error instanceof Error ? `: ${error.message}` : '';
+    throw new IssueError('IdentityUnknown', `a request to compare the cluster with the hub failed${cause}`);
   }
 }
 

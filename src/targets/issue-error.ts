@@ -4,7 +4,7 @@
 import { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import { ProxyErrorCode } from '../kube/proxy.ts';
 import { TransportError } from '../kube/transport-error.ts';
-import { retryAfterMs } from '../kubernetes/retry-after.ts';
+import { retryAfterMsOf } from '../kubernetes/retry-after.ts';
 import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
@@ -63,7 +63,7 @@ export async function rethrowAsIssueError<T>(response: Promise<T>, reason: Issue
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof IssueError) throw error;
-    const waitMs = retryAfterMs(error);
+    const waitMs = retryAfterMsOf(error);
     const status = error instanceof StatusError ? error.status : undefined;
     const options = omitUndefined({ retryAfterMs: waitMs, status });
     throw new IssueError(reason, error instanceof Error ? error.message : '', options);
@@ -89,10 +89,10 @@ export function toIssueError(error: unknown, signal: AbortSignal): IssueError {
 
 /** Returns whether failures with this reason last until an object changes. */
 export function isLastingReason(reason: string): boolean {
-  return LASTING.has(reason);
+  return LASTING_REASONS.has(reason);
 }
 
-const LASTING: ReadonlySet<string> = new Set<IssueFailure>([
+const LASTING_REASONS: ReadonlySet<string> = new Set<IssueFailure>([
   'CredentialMissing',
   'CredentialNotForCluster',
   'EndpointNotPinned',
@@ -111,16 +111,16 @@ const MEANINGS: Readonly<Record<IssueFailure, string>> = {
 /**
  * Converts a TransportError to an IssueError. With `usesSystemRoots`, the message names the missing caBundle if it may be the cause.
  */
-export function transportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
+export function toTransportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
   const cause = usesSystemRoots && UNKNOWN_ISSUER.test(code) ? `${NO_BUNDLE}: ${message}` : message;
-  return new IssueError(transportReason(code), cause, { code });
+  return new IssueError(toTransportReason(code), cause, { code });
 }
 
 /** Converts an error response to an IssueError. Keeps `status` only if the target rejected or throttled the request itself. */
-export function statusFailure(error: StatusError): IssueError {
+export function toStatusFailure(error: StatusError): IssueError {
   const { code, message, status } = error;
-  const reason = statusReason(code, message);
-  const waitMs = retryAfterMs(error);
+  const reason = toStatusReason(code, message);
+  const waitMs = retryAfterMsOf(error);
   const isRequestRejected = reason === 'RequestRejected' || reason === 'TargetThrottled';
   return new IssueError(reason, message, omitUndefined({ retryAfterMs: waitMs, status: isRequestRejected ? status : undefined }));
 }
@@ -142,7 +142,7 @@ export function isTimeout(error: unknown): boolean {
 
 /** Returns whether an error means that the cluster rejects Purser's credential. */
 export function isRejection(error: unknown): boolean {
-  const failure = error instanceof StatusError ? statusFailure(error) : error;
+  const failure = error instanceof StatusError ? toStatusFailure(error) : error;
   return failure instanceof IssueError && failure.reason === 'CredentialRejected';
 }
 
@@ -151,7 +151,7 @@ export function isClusterResponse(error: unknown): boolean {
   return error instanceof StatusError && !isOutage(error);
 }
 
-/** Returns whether the request may be sent to another address: only if it was never sent. */
+/** Returns whether the request can be sent to another address: only if the server at this address did not receive it. */
 export function canUseOtherAddress(error: unknown): boolean {
   if (error instanceof IssueError) return error.reason === 'AddressNotAllowed';
   return error instanceof TransportError && (NEVER_SENT.has(error.code) || isUnverified(error.code));
@@ -179,7 +179,7 @@ const NO_BUNDLE = 'the Cluster has no caBundle, so Purser trusts only public cer
 /** Error codes of TLS alerts with which a server rejects Purser's client certificate. */
 const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 
-function transportReason(code: string): IssueFailure {
+function toTransportReason(code: string): IssueFailure {
   if (code === 'ERR_ADDRESS_REFUSED') return 'AddressNotAllowed';
   if (TIMEOUTS.has(code)) return 'ClusterTimeout';
   if (UNREADABLE.test(code)) return 'ResponseUntrusted';
@@ -191,10 +191,10 @@ function isUnverified(code: string): boolean {
   return UNVERIFIED.test(code);
 }
 
-function statusReason(code: number, message: string): IssueFailure {
+function toStatusReason(code: number, message: string): IssueFailure {
   if (code < 400) return 'ResponseUntrusted';
   if (code === 401) return 'CredentialRejected';
-  if (code === 403) return forbiddenReason(message);
+  if (code === 403) return toForbiddenReason(message);
   if (code === 429) return 'TargetThrottled';
   if (code === 504) return 'ClusterTimeout';
   return code < 500 ? 'RequestRejected' : 'TargetFailed';
@@ -204,7 +204,7 @@ function statusReason(code: number, message: string): IssueFailure {
  * Returns the reason of a 403 response. Authorizers name the user and the verb in their message; admission plugins, which reject the
  * request itself, do not.
  */
-function forbiddenReason(message: string): IssueFailure {
+function toForbiddenReason(message: string): IssueFailure {
   if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
   return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'RequestRejected';
 }

@@ -3,8 +3,8 @@
 import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
 import { type HttpResponse, parseWarnings, toStatusError } from '../kube/response.ts';
-import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
-import { serviceAccountNamespace, toServiceAccountUsername } from '../kubernetes/service-account.ts';
+import { validateDns1123Label, validateDns1123Subdomain } from '../kubernetes/names.ts';
+import { parseServiceAccountNamespace, toServiceAccountUsername } from '../kubernetes/service-account.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
@@ -13,17 +13,17 @@ import { redactSecret, redactTokens, Sensitive } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { secretsOf } from './credential.ts';
 import type { HubSettings } from './hub.ts';
-import { IssueError, type IssueErrorOptions, statusFailure } from './issue-error.ts';
+import { IssueError, type IssueErrorOptions, toStatusFailure } from './issue-error.ts';
 import {
   type BoundObject,
   checkGrant,
+  computeGrantedLifetimeMs,
+  computeMaxTokenLength,
   type Grant,
   type GrantResponse,
-  grantedAudiences,
-  grantedLifetimeMs,
   isReservedAudience,
   isSilentlyExtended,
-  maxTokenLength,
+  selectGrantedAudiences,
   type TargetTokenRequest,
 } from './policy/grant.ts';
 import { parseTokenClaims, type TokenClaims } from './policy/token-claims.ts';
@@ -32,7 +32,7 @@ import type { Target, TokenSource } from './target.ts';
 
 /** A token with the other fields of the response. */
 export interface IssuedToken extends Grant {
-  /** Expiry in the response, on the target's clock. */
+  /** Expiry in the response, on the target's clock, in milliseconds since the epoch. */
   readonly statedExpiryAt: number;
   /** Lifetime in the response, in seconds; absent if there is none. */
   readonly expirationSeconds?: number;
@@ -46,7 +46,7 @@ export async function issueToken(target: Target, request: TargetTokenRequest, si
   const { token, issuedAt, expiresAt, audiences, claims } = await issueTokenWithBody(
     target,
     request,
-    JSON.stringify(bodyOf(request)),
+    JSON.stringify(toBody(request)),
     signal,
   );
   return omitUndefined({ token, issuedAt, expiresAt, audiences, claims });
@@ -78,7 +78,7 @@ export async function issueOwnToken(target: Target, request: Omit<TargetTokenReq
   checkNames(own);
   if ((await findOwnUsername(target, signal)) !== toServiceAccountUsername(own))
     throw new IssueError('IdentityUnknown', "the request is not for Purser's own service account");
-  const { token, issuedAt, expiresAt, audiences, claims } = await postTokenRequest(target, own, JSON.stringify(bodyOf(own)), signal);
+  const { token, issuedAt, expiresAt, audiences, claims } = await postTokenRequest(target, own, JSON.stringify(toBody(own)), signal);
   return omitUndefined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
@@ -105,7 +105,7 @@ export async function issueHubToken(
     const { token, issuedAt, expiresAt, audiences, claims } = await postTokenRequest(
       hub,
       request,
-      JSON.stringify(bodyOf(request)),
+      JSON.stringify(toBody(request)),
       new AbortController().signal,
     );
     // Only the claims prove that the token is not valid at another address.
@@ -139,7 +139,8 @@ async function postTokenRequest(
 ): Promise<IssuedToken> {
   const sentAt = target.clock.now();
   const response = await send(target, request, body, signal);
-  const issued = toIssuedToken(request, { fields: parseResponse(response), sentAt, serverAt: serverTime(response, target.clock.now()) });
+  const serverAt = readServerTime(response, target.clock.now());
+  const issued = toIssuedToken(request, { fields: parseResponse(response), sentAt, serverAt });
   const secrets = secretsOf(target.credential);
   if (secrets.includes(issued.token.reveal())) throw new IssueError('ResponseUntrusted', "the response contains Purser's own token");
   const warnings = parseWarnings(response.headers).map((text) => redactTokens(secrets.reduce(redactSecret, text)));
@@ -157,7 +158,7 @@ export async function checkServiceAccount(
 ): Promise<void> {
   if (target.namespaces?.includes(namespace) === false) throw new IssueError('NamespaceNotAllowed');
   const username = await findOwnUsername(target, signal);
-  if (serviceAccountNamespace(username) === namespace) throw new IssueError('OwnNamespace');
+  if (parseServiceAccountNamespace(username) === namespace) throw new IssueError('OwnNamespace');
   const candidate = { credential: target.credential, username, call: target.call.bind(target) };
   if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnNamespace');
 }
@@ -175,12 +176,12 @@ export function serviceAccountNotFound(
 function boundObjectNotFound(namespace: string, { kind, name }: BoundObject, { code, status }: StatusError): IssueError {
   const text =
     code === 404
-      ? `the cluster has no ${kind} ${namespace}/${name}. Create it on the cluster, or change spec.boundObjectRef`
-      : `the ${kind} ${namespace}/${name} has a different UID. Change or remove spec.boundObjectRef.uid`;
+      ? `the cluster has no ${kind} ${namespace}/${name}. If spec.boundObjectRef names it, create it on the cluster or change spec.boundObjectRef`
+      : `the ${kind} ${namespace}/${name} has a different UID. If spec.boundObjectRef names it, change or remove spec.boundObjectRef.uid`;
   return new IssueError('BoundObjectNotFound', text, { status });
 }
 
-interface Response {
+interface TimedResponse {
   readonly fields: Fields;
   readonly sentAt: number;
   /** Time of the response on the target's clock. */
@@ -199,15 +200,15 @@ const RESPONSE_FACTOR = 16;
 /** Throws an IssueError for invalid names, which would become part of a path. */
 function checkNames({ namespace, name, boundObject }: TargetTokenRequest): void {
   const problems = [
-    ...dns1123LabelProblems(namespace).map((problem) => `namespace: ${problem}`),
-    ...[name, boundObject?.name ?? name].flatMap(dns1123SubdomainProblems).map((problem) => `name: ${problem}`),
+    ...validateDns1123Label(namespace).map((problem) => `namespace: ${problem}`),
+    ...[name, boundObject?.name ?? name].flatMap(validateDns1123Subdomain).map((problem) => `name: ${problem}`),
   ];
   if (problems[0] !== undefined) throw new IssueError('InvalidSpec', problems[0]);
 }
 
-function bodyOf(request: TargetTokenRequest): object {
+function toBody(request: TargetTokenRequest): object {
   const { audiences, boundObject, accountUID } = request;
-  // Kubernetes silently extends tokens of exactly this lifetime; one second less avoids that.
+  // For exactly this lifetime, Kubernetes would issue a token that is valid for a year; one second less avoids that.
   const expirationSeconds = isSilentlyExtended(request) ? request.expirationSeconds - 1 : request.expirationSeconds;
   return {
     apiVersion: 'authentication.k8s.io/v1',
@@ -228,12 +229,12 @@ async function send(target: RequestTarget, request: TargetTokenRequest, body: st
       return response;
     }, signal);
   } catch (error) {
-    throw error instanceof StatusError ? tokenRequestFailure(error, request) : error;
+    throw error instanceof StatusError ? toTokenRequestFailure(error, request) : error;
   }
 }
 
 /** Converts an error response to an IssueError that names the object that is missing or has a different UID. */
-function tokenRequestFailure(error: StatusError, request: TargetTokenRequest): IssueError {
+function toTokenRequestFailure(error: StatusError, request: TargetTokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
   const kind = details?.kind?.toLowerCase().replace(/s$/, '');
@@ -242,7 +243,7 @@ function tokenRequestFailure(error: StatusError, request: TargetTokenRequest): I
   if ((error.code === 404 || error.code === 409) && isBound) return boundObjectNotFound(namespace, boundObject, error);
   if (error.code === 404 && (kind === 'serviceaccount' || kind === 'namespace')) return serviceAccountNotFound(request, more);
   if (error.code === 409 && accountUID !== undefined) return new IssueError('ServiceAccountRecreated', error.message, more);
-  return statusFailure(error);
+  return toStatusFailure(error);
 }
 
 function parseResponse({ body }: HttpResponse): Fields {
@@ -259,17 +260,17 @@ function parseResponse({ body }: HttpResponse): Fields {
 }
 
 /** Returns the time in the Date header, or Purser's time if the header is missing or implausible. */
-function serverTime({ headers }: HttpResponse, now: number): number {
+function readServerTime({ headers }: HttpResponse, now: number): number {
   const { date } = headers;
   const at = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   return Math.abs(at - now) <= MAX_SKEW_MS ? at : now;
 }
 
-function toIssuedToken(request: TargetTokenRequest, { fields, sentAt, serverAt }: Response): Omit<IssuedToken, 'warnings'> {
+function toIssuedToken(request: TargetTokenRequest, { fields, sentAt, serverAt }: TimedResponse): Omit<IssuedToken, 'warnings'> {
   const { token: sent, expirationTimestamp } = fieldsOf(fields['status']);
   const { expirationSeconds, audiences } = fieldsOf(fields['spec']);
   const token = textOf(sent);
-  const claims = parseTokenClaims(token, maxTokenLength(request));
+  const claims = parseTokenClaims(token, computeMaxTokenLength(request));
   const granted = omitUndefined<GrantResponse>({ token, expirationTimestamp, audiences: textsOf(audiences), claims });
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('ResponseUntrusted', problems.join('; '));
@@ -278,8 +279,8 @@ function toIssuedToken(request: TargetTokenRequest, { fields, sentAt, serverAt }
   return omitUndefined({
     token: new Sensitive(token),
     issuedAt: sentAt,
-    expiresAt: sentAt + grantedLifetimeMs(granted, serverAt),
-    audiences: grantedAudiences(request, granted),
+    expiresAt: sentAt + computeGrantedLifetimeMs(granted, serverAt),
+    audiences: selectGrantedAudiences(request, granted),
     statedExpiryAt: parseTimestamp(expirationTimestamp) ?? 0,
     claims,
     expirationSeconds: Number.isSafeInteger(expirationSeconds) ? (expirationSeconds as number) : undefined,

@@ -25,13 +25,13 @@ export interface OwnAnchorRequest {
 
 /**
  * Creates the anchor, or finds the one that an interrupted renewal created. Returns undefined if the target forbids the requests. Throws an
- * IssueError for all other failures, and for a Secret with the anchor's name that Purser did not create.
+ * IssueError for all other failures, and for a Secret that has the anchor's name but not Purser's label.
  */
 export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
   const { serviceAccount, registeredUID, recordedDigest } = request;
   const { namespace, uid } = serviceAccount;
-  const name = ownAnchorName(registeredUID, recordedDigest);
-  const labels = { [Label.managedBy]: LabelValue.managedBy, [Label.credential]: credentialLabel(registeredUID) };
+  const name = toOwnAnchorName(registeredUID, recordedDigest);
+  const labels = { [Label.managedBy]: LabelValue.managedBy, [Label.credential]: toCredentialLabel(registeredUID) };
   const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: serviceAccount.name };
   const metadata = { namespace, name, labels, ...(uid !== undefined && { ownerReferences: [{ ...owner, uid }] }) };
   const create: TargetCall<unknown> = (client, options) => client.create(Secrets, { metadata, type: 'Opaque' }, options);
@@ -39,9 +39,9 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
     const created = await callTolerating(target, create, signal, 'AlreadyExists');
     const found = created ?? (await findAnchor(target, { namespace, name }, signal));
     if (found === undefined || isBeingDeleted(found))
-      throw new IssueError('BoundObjectNotFound', `the anchor Secret ${namespace}/${name} is being deleted`);
+      throw new IssueError('BoundObjectNotFound', `the anchor Secret ${namespace}/${name} was deleted or is being deleted`);
     if (created !== undefined || uid === undefined || isOwnedBy(found, uid)) return { namespace, name, uid: requireUID(found) };
-    // This anchor belongs to a former service account of the same name, and the target deletes both together.
+    // This anchor does not belong to the current service account: the target would delete it with the service account that it belongs to.
     await deleteSecret(target, { namespace, name }, requireUID(found), signal);
     return { namespace, name, uid: requireUID(await callTolerating(target, create, signal)) };
   } catch (error) {
@@ -51,13 +51,13 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
 }
 
 /** Returns the name of the anchor for the token that replaces the recorded one. */
-export function ownAnchorName(registeredUID: string, recordedDigest: string): string {
-  return `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${recordedDigest}`)}`;
+export function toOwnAnchorName(registeredUID: string, recordedDigest: string): string {
+  return `${OwnAnchorPrefix}${toShortDigest(`${registeredUID} ${recordedDigest}`)}`;
 }
 
 /** Returns the value of the label `credential` on anchors for a registered Secret. */
-export function credentialLabel(registeredUID: string): string {
-  return shortHash(registeredUID);
+export function toCredentialLabel(registeredUID: string): string {
+  return toShortDigest(registeredUID);
 }
 
 /** Returns all anchors on the target that were created for a registered Secret. Throws an IssueError if the request fails. */
@@ -66,7 +66,7 @@ export async function listOwnAnchors(
   { namespace, registeredUID }: { readonly namespace: string; readonly registeredUID: string },
   signal: AbortSignal,
 ): Promise<readonly OwnAnchor[]> {
-  const labelSelector = `${Label.credential}=${credentialLabel(registeredUID)}`;
+  const labelSelector = `${Label.credential}=${toCredentialLabel(registeredUID)}`;
   const anchors: OwnAnchor[] = [];
   const list: TargetCall<void> = async (client, options) => {
     anchors.length = 0;
@@ -86,7 +86,7 @@ export async function deleteOwnAnchor(target: Target, { namespace, name, uid }: 
 }
 
 /** Returns the first 32 hexadecimal digits of the digest. */
-function shortHash(text: string): string {
+function toShortDigest(text: string): string {
   return digestOf(text).slice('sha256:'.length, 'sha256:'.length + 32);
 }
 

@@ -5,15 +5,15 @@ import { type ObjectName, objectPath } from '../kube/paths.ts';
 import { toStatusError } from '../kube/response.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf } from '../kubernetes/untrusted.ts';
-import { IssueError, statusFailure } from './issue-error.ts';
+import { IssueError, toStatusFailure } from './issue-error.ts';
 import type { TokenSource } from './target.ts';
 
 /** Part of an object to read: `metadata` excludes the data of Secrets. */
 export type ObjectPart = 'whole' | 'metadata';
 
 /**
- * Returns the object; undefined if the credential may not read it. Throws an IssueError for other failures; the error contains the target's
- * Status if the object does not exist.
+ * Returns the object; undefined if the credential is not permitted to read it. Throws an IssueError for other failures; the error contains
+ * the target's Status if the object does not exist.
  */
 export async function readObject(
   target: TokenSource,
@@ -31,7 +31,7 @@ export async function readObject(
     }, signal);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    const failure = statusFailure(error);
+    const failure = toStatusFailure(error);
     if (failure.reason === 'TargetForbidden') return undefined;
     throw failure;
   }

@@ -15,9 +15,9 @@ import { createInformer, createReducedInformer, type Informer } from '../kube/in
 import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { digestOf } from '../std/digest.ts';
-import { clustersOf } from './credential.ts';
-import { credentialKey, type IssuingCredential } from './policy/registration.ts';
-import { isRenewedSecret, renewedName } from './policy/renewed-secret.ts';
+import { readClusterNames } from './credential.ts';
+import { credentialKeyOf, type IssuingCredential } from './policy/registration.ts';
+import { isRenewedSecret, toRenewedName } from './policy/renewed-secret.ts';
 
 /** A Cluster, and Purser's credential for it if the credential exists. */
 export interface RegisteredCluster {
@@ -41,14 +41,14 @@ export interface RegistryInformersOptions {
 /** Informers of the objects that register clusters. */
 export interface RegistryInformers {
   readonly clusters: Informer<Cluster>;
-  /** Secrets that Clusters may refer to, one informer for each namespace. */
+  /** Secrets that Clusters can refer to, one informer for each namespace. */
   readonly credentials: readonly Informer<Secret>[];
 }
 
 /** Creates the informers, which start on subscription. */
 export function createRegistryInformers(options: RegistryInformersOptions): RegistryInformers {
   const { credentialNamespaces, annotationPrefixes = [], ...common } = options;
-  // Drops all other annotations: users who may patch Clusters could otherwise fill the memory with annotations.
+  // Drops all other annotations: users who can patch Clusters could otherwise fill the memory with annotations.
   const isKept = (annotation: string) => annotationPrefixes.some((prefix) => annotation.startsWith(prefix));
   const labelSelector = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
@@ -82,14 +82,14 @@ export class Registry {
   readonly registered = (name: string): RegisteredCluster | undefined => {
     const cluster = this.clusters.get(name);
     if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return undefined;
-    const key = credentialKey(cluster);
+    const key = credentialKeyOf(cluster);
     const find = (secretKey: string) => (key === '' ? undefined : this.#credentials.map((store) => store.get(secretKey)).find(Boolean));
-    return { cluster, credential: find(key), renewed: find(renewedName(key)) };
+    return { cluster, credential: find(key), renewed: find(toRenewedName(key)) };
   };
 
   /** Returns the Clusters that refer to the Secret with this key, `namespace/name`. The index is built on first use. */
   clustersOfCredential(key: string): readonly Stored<Cluster>[] {
-    this.#clustersByCredential ??= this.clusters.index(credentialKeys);
+    this.#clustersByCredential ??= this.clusters.index(credentialKeysOf);
     return this.#clustersByCredential(key);
   }
 
@@ -107,13 +107,13 @@ export class Registry {
       .map(({ metadata }) => metadata.name)
       .sort()
       .flatMap((name) => this.registered(name) ?? [])
-      .filter(({ cluster, credential }) => credential !== undefined && clustersOf(credential).includes(cluster.metadata.name));
+      .filter(({ cluster, credential }) => credential !== undefined && readClusterNames(credential).includes(cluster.metadata.name));
   }
 }
 
 /** Returns the keys of the Secrets that a Cluster refers to: one or none. */
-export function credentialKeys(cluster: Cluster): readonly string[] {
-  const key = credentialKey(cluster);
+export function credentialKeysOf(cluster: Cluster): readonly string[] {
+  const key = credentialKeyOf(cluster);
   return key === '' ? [] : [key];
 }
 
@@ -155,14 +155,14 @@ export function isManaged({ metadata: { labels = {}, ownerReferences = [] } }: S
  * Returns an identifier of the cluster that Purser connects to, equal for all Clusters that represent it: all names and addresses in one
  * credential Secret belong to one cluster. Undefined if the credential does not exist, so Purser does not connect.
  */
-export function dialedCluster({ cluster, credential }: RegisteredCluster): string | undefined {
+export function dialedClusterOf({ cluster, credential }: RegisteredCluster): string | undefined {
   if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount') return 'hub';
-  return credential && credentialKey(cluster);
+  return credential && credentialKeyOf(cluster);
 }
 
 /** Returns the identity of the Cluster and the credential that tokens are issued with now. */
-export function issuingCredentialOf({ cluster, credential }: RegisteredCluster): IssuingCredential {
-  const key = credentialKey(cluster);
+export function toIssuingCredential({ cluster, credential }: RegisteredCluster): IssuingCredential {
+  const key = credentialKeyOf(cluster);
   // Includes the UID, because another Secret of the same name may allow other addresses.
   const digest = key === '' ? '' : digestOf(`${key} ${credential?.metadata.uid}`);
   return { clusterUID: cluster.metadata.uid, credential: digest };

@@ -5,8 +5,8 @@ import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
 import type { Sensitive } from '../std/sensitive.ts';
-import { tokenFor } from './credential.ts';
-import { IssueError, redactError, statusFailure } from './issue-error.ts';
+import { selectToken } from './credential.ts';
+import { IssueError, redactError, toStatusFailure } from './issue-error.ts';
 import { isReservedAudience } from './policy/grant.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 
@@ -28,7 +28,7 @@ export async function reviewOwnUsername(target: TargetCaller, signal?: AbortSign
     return await reviewUsername(target, signal);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    const failure = statusFailure(error);
+    const failure = toStatusFailure(error);
     const isRejected = failure.reason === 'RequestRejected' || failure.reason === 'TargetForbidden';
     throw isRejected ? new IssueError('IdentityUnknown', error.message) : failure;
   }
@@ -56,7 +56,7 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
     }
     return isAccepted(fieldsOf(status), subject, audiences);
   } catch (error) {
-    throw error instanceof StatusError ? statusFailure(redactError(error, token.reveal())) : error;
+    throw error instanceof StatusError ? toStatusFailure(redactError(error, token.reveal())) : error;
   }
 }
 
@@ -112,8 +112,8 @@ async function findUsernameByToken(target: TargetCaller, signal: AbortSignal | u
 /** Reviews Purser's own token for the API of the target. */
 async function reviewOwnToken(target: TargetCaller, signal: AbortSignal | undefined): Promise<unknown> {
   return await target.call((client, options) => {
-    const token = tokenFor(target.credential, client.transport.server);
-    if (token === undefined) throw new IssueError('IdentityUnknown');
+    const token = selectToken(target.credential, client.transport.server);
+    if (token === undefined) throw new IssueError('IdentityUnknown', 'Purser has no bearer token for the cluster');
     return client.createReview(TokenReviews, { spec: { token: token.reveal() } }, options);
   }, signal);
 }
@@ -124,7 +124,7 @@ function statusOf(review: unknown): Fields {
 
 function requireUsername(user: unknown): string {
   const username = textOf(fieldsOf(user)['username']);
-  if (username === '') throw new IssueError('IdentityUnknown', 'the response names no user');
+  if (username === '') throw new IssueError('IdentityUnknown', 'the response or the client certificate names no user');
   if (username === 'system:anonymous') throw new IssueError('CredentialRejected', 'the cluster treats Purser as an anonymous user');
   return username;
 }

@@ -20,8 +20,8 @@ import {
   isOutage,
   isTimeout,
   redactError,
-  statusFailure,
-  transportFailure,
+  toStatusFailure,
+  toTransportFailure,
 } from './issue-error.ts';
 
 export interface TargetOptions {
@@ -221,7 +221,8 @@ export class Target {
   }
 
   #findOrCreateClient(server: string, purpose: ClientPurpose): KubeClient {
-    if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'the registration of the cluster changed during the request');
+    if (this.#isClosed)
+      throw new IssueError('ClusterUnreachable', 'the registration of the cluster changed or was removed, or Purser is stopping');
     const clients = this.#clients[purpose];
     const client = clients.get(server) ?? this.#connect(server, purpose);
     clients.set(server, client);
@@ -234,11 +235,11 @@ export class Target {
     const secrets = secretsOf(this.credential);
     if (error instanceof StatusError) {
       const response = secrets.reduce(redactError, error);
-      this.#lastFailure = statusFailure(response).message;
+      this.#lastFailure = toStatusFailure(response).message;
       return response;
     }
     if (!(error instanceof TransportError)) return error;
-    const failure = transportFailure(new TransportError(error.code, secrets.reduce(redactSecret, error.message)), this.#usesSystemRoots);
+    const failure = toTransportFailure(new TransportError(error.code, secrets.reduce(redactSecret, error.message)), this.#usesSystemRoots);
     this.#lastFailure = failure.message;
     return failure;
   }

@@ -50,11 +50,11 @@ function formatReadable(line: string): string {
   const { message = '', stack = '' } = (error ?? {}) as Record<string, string>;
   const cause = message && `: ${message}`;
   const text = `${String(time).slice(11, 19)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${cause}${details.join('')}`;
-  return [text, ...framesOf(stack)].map((entry) => `${escapeControls(entry)}\n`).join('');
+  return [text, ...filterFrames(stack)].map((entry) => `${escapeControls(entry)}\n`).join('');
 }
 
 /** Returns the frames of a stack without the message. */
-function framesOf(stack: string): readonly string[] {
+function filterFrames(stack: string): readonly string[] {
   return stack.split('\n').filter((line) => /^ +at /.test(line));
 }
 

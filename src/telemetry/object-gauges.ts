@@ -42,17 +42,17 @@ const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
   {
     name: 'purser_token_expiration_timestamp_seconds',
     help: "Expiry of a ManagedToken's token.",
-    samplesOf: (token, cluster) => timeSample(tokenLabels(token, cluster), token.status?.expirationTimestamp),
+    samplesOf: (token, cluster) => toTimeSample(toTokenLabels(token, cluster), token.status?.expirationTimestamp),
   },
   {
     name: 'purser_token_renewal_timestamp_seconds',
     help: "Time of the next renewal of a ManagedToken's token.",
-    samplesOf: (token, cluster) => timeSample(tokenLabels(token, cluster), token.status?.nextRotationTime),
+    samplesOf: (token, cluster) => toTimeSample(toTokenLabels(token, cluster), token.status?.nextRotationTime),
   },
   {
     name: 'purser_token_ready',
     help: '1 if the Ready condition of a ManagedToken is True, otherwise 0.',
-    samplesOf: (token, cluster) => [[tokenLabels(token, cluster), isReady(token) ? 1 : 0]],
+    samplesOf: (token, cluster) => [[toTokenLabels(token, cluster), isReady(token) ? 1 : 0]],
   },
 ];
 
@@ -71,7 +71,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
     help: 'Time at which the conditions of a Cluster were last written.',
-    samplesOf: ({ status }, cluster) => timeSample({ target_cluster: cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
+    samplesOf: ({ status }, cluster) => toTimeSample({ target_cluster: cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
 
@@ -79,14 +79,17 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   {
     name: 'purser_managedtokensets',
     help: '1 for each ManagedTokenSet, with the reason of its Progressing condition.',
-    samplesOf: (set) => [[{ ...setLabels(set), reason: reasonOf(set, SetConditionType.progressing, PROGRESS) }, 1]],
+    samplesOf: (set) => [[{ ...toSetLabels(set), reason: reasonOf(set, SetConditionType.progressing, PROGRESS) }, 1]],
   },
   {
     name: 'purser_managedtokenset_clusters',
     help: 'Clusters of a ManagedTokenSet by state: selected, ready, updated, failing. A cluster can have several states.',
     samplesOf: (set) => {
       const { clusters = 0, ready = 0, updated = 0, failing = 0 } = set.status ?? {};
-      return Object.entries({ selected: clusters, ready, updated, failing }).map(([state, count]) => [{ ...setLabels(set), state }, count]);
+      return Object.entries({ selected: clusters, ready, updated, failing }).map(([state, count]) => [
+        { ...toSetLabels(set), state },
+        count,
+      ]);
     },
   },
   {
@@ -94,7 +97,7 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
     help: '1 for each ManagedTokenSet that publishes ClusterProfiles, with the reason of its ClusterProfilesPublished condition.',
     samplesOf: (set) => {
       const reason = reasonOf(set, SetConditionType.clusterProfilesPublished, PROFILES);
-      return set.spec.clusterProfiles ? [[{ ...setLabels(set), reason }, 1]] : [];
+      return set.spec.clusterProfiles ? [[{ ...toSetLabels(set), reason }, 1]] : [];
     },
   },
 ];
@@ -108,7 +111,7 @@ function reasonOf({ status }: ManagedTokenSet, type: string, known: ReadonlySet<
   return reason !== undefined && known.has(reason) ? reason : 'Unknown';
 }
 
-function setLabels({ metadata }: Stored<ManagedTokenSet>): Labels {
+function toSetLabels({ metadata }: Stored<ManagedTokenSet>): Labels {
   return { namespace: metadata.namespace, name: metadata.name };
 }
 
@@ -144,7 +147,7 @@ function createGauges<T extends ApiObject>(
   }));
 }
 
-function tokenLabels({ metadata }: Stored<ManagedToken>, cluster: string): Labels {
+function toTokenLabels({ metadata }: Stored<ManagedToken>, cluster: string): Labels {
   return { namespace: metadata.namespace, name: metadata.name, target_cluster: cluster };
 }
 
@@ -156,7 +159,7 @@ function isOurs({ type }: ClusterCondition): boolean {
   return CLUSTER_TYPES.includes(type);
 }
 
-function timeSample(labels: Labels, text: string | undefined): readonly (readonly [Labels, number])[] {
+function toTimeSample(labels: Labels, text: string | undefined): readonly (readonly [Labels, number])[] {
   const at = parseTimestamp(text);
   return at === undefined ? [] : [[labels, at / 1_000]];
 }

@@ -22,27 +22,30 @@ export function declareMetrics(registry: Registry, sources: GaugeSources) {
 function declareWork(registry: Registry, { depths, leads }: GaugeSources) {
   const registers = [registry];
   return {
-    build: gauge('build_info', 'Versions of Purser and Node.js, as labels; always 1.', { registers, labelNames: ['version', 'node'] }),
-    leader: gauge('leader', '1 if this process is the leader, otherwise 0.', {
+    build: createGauge('build_info', 'Versions of Purser and Node.js, as labels; always 1.', {
+      registers,
+      labelNames: ['version', 'node'],
+    }),
+    leader: createGauge('leader', '1 if this process is the leader, otherwise 0.', {
       registers,
       collect() {
         this.set(leads() ? 1 : 0);
       },
     }),
-    runs: counter('reconcile_total', 'Reconciles by controller and outcome.', { registers, labelNames: ['controller', 'outcome'] }),
-    depth: gauge('workqueue_depth', 'Due keys that wait for a reconcile.', {
+    runs: createCounter('reconcile_total', 'Reconciles by controller and outcome.', { registers, labelNames: ['controller', 'outcome'] }),
+    depth: createGauge('workqueue_depth', 'Due keys that wait for a reconcile.', {
       registers,
       labelNames: ['controller'],
       collect() {
         for (const [controller, depth] of depths) this.set({ controller }, depth());
       },
     }),
-    lateness: histogram('workqueue_lateness_seconds', 'Delay between the due time of a key and its reconcile.', {
+    lateness: createHistogram('workqueue_lateness_seconds', 'Delay between the due time of a key and its reconcile.', {
       registers,
       labelNames: ['controller'],
       buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300],
     }),
-    probeDuration: histogram('cluster_probe_duration_seconds', 'Duration of a cluster probe.', {
+    probeDuration: createHistogram('cluster_probe_duration_seconds', 'Duration of a cluster probe.', {
       registers,
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
@@ -52,23 +55,27 @@ function declareWork(registry: Registry, { depths, leads }: GaugeSources) {
 function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
   const registers = [registry];
   return {
-    issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including the write of its Secret.', {
+    issueDuration: createHistogram('token_issue_duration_seconds', 'Duration of a token issuance, including the write of its Secret.', {
       registers,
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     }),
-    renewalLateness: histogram('token_renewal_lateness_seconds', 'Delay between the due time of a renewal and the new token.', {
+    renewalLateness: createHistogram('token_renewal_lateness_seconds', 'Delay between the due time of a renewal and the new token.', {
       registers,
       buckets: [1, 5, 10, 30, 60, 300, 1_800, 7_200],
     }),
-    orphans: counter('orphaned_anchors_total', 'Anchor Secrets that remain on clusters; tokens bound to them stay valid until expiry.', {
-      registers,
-      labelNames: ['target_cluster', 'namespace', 'name'],
-    }),
-    heldRemovals: counter('held_removals_total', 'Checks in which a removal limit delayed or paused the removal of a Secret.', {
+    orphans: createCounter(
+      'orphaned_anchors_total',
+      'Anchor Secrets that remain on clusters; tokens bound to them stay valid until expiry.',
+      {
+        registers,
+        labelNames: ['target_cluster', 'namespace', 'name'],
+      },
+    ),
+    heldRemovals: createCounter('held_removals_total', 'Checks in which a removal limit delayed or paused the removal of a Secret.', {
       registers,
       labelNames: ['limit'],
     }),
-    verificationInterval: gauge(
+    verificationInterval: createGauge(
       'token_verification_interval_seconds',
       'Interval between two verifications of a token; 0 if verification is disabled or this process is not the leader.',
       {
@@ -78,23 +85,25 @@ function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
         },
       },
     ),
-    removalPaused: gauge('removal_paused', '1 while the global removal limit pauses the removal of Secrets, otherwise 0.', { registers }),
+    removalPaused: createGauge('removal_paused', '1 while the global removal limit pauses the removal of Secrets, otherwise 0.', {
+      registers,
+    }),
   };
 }
 
 function declareFacade(registry: Registry, { watches }: GaugeSources) {
   const registers = [registry];
   return {
-    requests: counter('http_requests_total', 'Requests to the façade by route and status code.', {
+    requests: createCounter('http_requests_total', 'Requests to the façade by route and status code.', {
       registers,
       labelNames: ['route', 'code'],
     }),
-    requestDuration: histogram('http_request_duration_seconds', 'Duration of requests to the façade, excluding watches.', {
+    requestDuration: createHistogram('http_request_duration_seconds', 'Duration of requests to the façade, excluding watches.', {
       registers,
       labelNames: ['route'],
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
-    watchers: gauge('watchers', 'Open watches on the façade.', {
+    watchers: createGauge('watchers', 'Open watches on the façade.', {
       registers,
       collect() {
         this.set(watches());
@@ -105,7 +114,7 @@ function declareFacade(registry: Registry, { watches }: GaugeSources) {
 
 const PREFIX = 'purser_';
 
-function counter<L extends string>(
+function createCounter<L extends string>(
   name: string,
   help: string,
   options: Omit<ConstructorParameters<typeof Counter<L>>[0], 'name' | 'help'>,
@@ -113,11 +122,15 @@ function counter<L extends string>(
   return new Counter<L>({ name: `${PREFIX}${name}`, help, ...options });
 }
 
-function gauge<L extends string>(name: string, help: string, options: Omit<ConstructorParameters<typeof Gauge<L>>[0], 'name' | 'help'>) {
+function createGauge<L extends string>(
+  name: string,
+  help: string,
+  options: Omit<ConstructorParameters<typeof Gauge<L>>[0], 'name' | 'help'>,
+) {
   return new Gauge<L>({ name: `${PREFIX}${name}`, help, ...options });
 }
 
-function histogram<L extends string>(
+function createHistogram<L extends string>(
   name: string,
   help: string,
   options: Omit<ConstructorParameters<typeof Histogram<L>>[0], 'name' | 'help'>,

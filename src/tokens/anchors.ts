@@ -11,30 +11,30 @@ import { hasReason } from '../kubernetes/status.ts';
 import type { Result } from '../runtime/controller.ts';
 import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
-import { anchorName } from '../targets/policy/grant.ts';
+import { toAnchorName } from '../targets/policy/grant.ts';
 import { isIssuedWith } from '../targets/policy/registration.ts';
-import { issuingCredentialOf, type RegisteredCluster } from '../targets/registry.ts';
+import { type RegisteredCluster, toIssuingCredential } from '../targets/registry.ts';
 import { type DeletionKey, encodeDeletionKey } from './anchor-deletions.ts';
 import { REVOCATION_UNAVAILABLE } from './events.ts';
 import {
   type AnchorEntry,
   type AnchorLocation,
   anchorsOf,
+  findOtherServiceAccountAnchor,
+  findReplacedAnchor,
+  findUnlistedAnchor,
   hasAnchorFinalizer,
   hasRoomForAnchor,
   hasSameEntries,
   isWanted,
   locationKeyOf,
-  otherAccountAnchor,
   otherFinalizers,
-  recordedAnchor,
-  replacedAnchor,
-  unlistedAnchor,
+  parseRecordedAnchor,
   wantedAnchor,
   withoutEntries,
   withWantedAnchor,
 } from './policy/anchors.ts';
-import { orphanedAnchorMessage } from './policy/messages.ts';
+import { formatOrphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type TokenState } from './policy/state.ts';
@@ -56,15 +56,15 @@ export async function recordAnchor(
   run: TokenRun,
   token: StoredToken,
 ): Promise<{ readonly token: StoredToken; readonly events: readonly EventContent[] }> {
-  const registered = registeredAt(run, wantedAnchor(token));
+  const registered = requireRegistered(run, wantedAnchor(token));
   if (!hasRoomForAnchor(token)) throw new IssueError('TooManyAnchors');
   await deleteFirst(run, token);
-  const replaced = replacedAnchor(token, issuingCredentialOf(registered));
+  const replaced = findReplacedAnchor(token, toIssuingCredential(registered));
   const isOrphaned = replaced !== undefined && !(await isFound(run, token, replaced));
-  const events = isOrphaned ? orphanEvents(run, token, replaced) : [];
+  const events = isOrphaned ? reportOrphan(run, token, replaced) : [];
   const finalizers = [...otherFinalizers(token), AnchorFinalizer];
   const kept = hasAnchorFinalizer(token) ? token : await writeFinalizers(run, token, finalizers);
-  const written = await writeAnchors(run, kept, withWantedAnchor(token, issuingCredentialOf(registered)));
+  const written = await writeAnchors(run, kept, withWantedAnchor(token, toIssuingCredential(registered)));
   run.tracked.anchors.deleted.delete(locationKeyOf(wantedAnchor(token)));
   return { token: written, events };
 }
@@ -75,7 +75,8 @@ export async function recordAnchor(
  */
 async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
   const entry =
-    otherAccountAnchor(token) ?? anchorsOf(token).find((listed) => isWanted(listed, token) && run.tracked.anchors.deletions.has(listed));
+    findOtherServiceAccountAnchor(token) ??
+    anchorsOf(token).find((listed) => isWanted(listed, token) && run.tracked.anchors.deletions.has(listed));
   const [failure] = entry === undefined ? [] : await deleteAnchors(run, token, [entry]);
   if (failure !== undefined && failure.error.reason !== 'AnchorDeletionUnconfirmed') throw failure.error;
 }
@@ -92,22 +93,22 @@ export async function revoke(
   const { observation, state } = evaluated;
   const { token } = observation;
   const failures = await deleteAnchors(run, token, anchorsOf(token));
-  const superseded = supersededEntries(run, evaluated);
+  const superseded = findSupersededEntries(run, evaluated);
   for (const { entry, error } of failures) if (withoutEntries([entry], superseded).length > 0) throw error;
-  const isUnbound = state.hasToken && state.record !== undefined && recordedAnchor(token, state.record) === undefined;
-  const events = [...(isUnbound ? [REVOCATION_UNAVAILABLE] : []), ...failures.flatMap(({ entry }) => orphanEvents(run, token, entry))];
+  const isUnbound = state.hasToken && state.record !== undefined && parseRecordedAnchor(token, state.record) === undefined;
+  const events = [...(isUnbound ? [REVOCATION_UNAVAILABLE] : []), ...failures.flatMap(({ entry }) => reportOrphan(run, token, entry))];
   const rest = await deleteSecrets(run, observation, secrets);
   return { observation: { ...rest, revoked: request }, isDone: false, revoked: request, events };
 }
 
 /**
- * Returns the entries of status.anchors whose anchors need not be deleted for a revocation to succeed. If the Secret holds the last token,
- * these are all entries except the wanted and the recorded location; otherwise, only those of them whose Cluster was deleted. Tenants
- * choose the location in the spec and can write the Secret: unless status or memory identifies the token in the Secret as the last one, the
- * last token may be bound to any listed anchor.
+ * Returns the entries of status.anchors whose anchors need not be deleted for a revocation to succeed. If the Secret holds a current token
+ * that is the last issued one, these are all entries except the wanted and the recorded location; otherwise, only those of them whose
+ * Cluster was deleted. Tenants choose the location in the spec and can write the Secret: unless status or memory identifies the token in
+ * the Secret as the last one, the last token may be bound to any listed anchor.
  */
-function supersededEntries({ view }: TokenRun, { observation: { token }, state }: EvaluatedToken): readonly AnchorEntry[] {
-  const recorded = recordedAnchor(token, state.record);
+function findSupersededEntries({ view }: TokenRun, { observation: { token }, state }: EvaluatedToken): readonly AnchorEntry[] {
+  const recorded = parseRecordedAnchor(token, state.record);
   const former = withoutEntries(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
   return hasCurrentToken(state) && state.isLast ? former : former.filter(({ cluster }) => view.registry.registered(cluster) === undefined);
 }
@@ -131,7 +132,7 @@ export async function release(
   if (failure !== undefined) throw failure.error;
   // A deleted Cluster does not delay the deletion of the ManagedToken.
   const { events } = await dropAnchors(run, token, anchor === 'delete' ? gone : entries);
-  const reported = [...events, ...unlistedEvents(run, token, state)];
+  const reported = [...events, ...reportUnlistedAnchor(run, token, state)];
   const isLast = token.metadata.deletionTimestamp !== undefined && otherFinalizers(token).length === 0;
   const cleared = isLast ? token : await writeAnchors(run, token, []);
   const released = await writeFinalizers(run, cleared, otherFinalizers(token)).catch((error: unknown) => {
@@ -149,7 +150,7 @@ export async function release(
 export async function pruneAnchors(run: TokenRun, observation: TokenObservation, entries: readonly AnchorEntry[]): Promise<Step> {
   const { token } = observation;
   const failures = await deleteAnchors(run, token, entries);
-  const events = failures.flatMap(({ entry }) => orphanEvents(run, token, entry));
+  const events = failures.flatMap(({ entry }) => reportOrphan(run, token, entry));
   const isFull = token.spec.revocation === 'BoundSecret' && !hasRoomForAnchor(token);
   const isKept = ({ entry, error }: FailedDeletion) =>
     error.reason !== 'AnchorDeletionUnconfirmed' && !(isFull && run.view.registry.registered(entry.cluster) === undefined);
@@ -163,7 +164,7 @@ export async function pruneAnchors(run: TokenRun, observation: TokenObservation,
 /** Deletes anchors in parallel. Returns those whose deletion failed, with the events that report them. */
 export async function dropAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]) {
   const left = (await deleteAnchors(run, token, entries)).map(({ entry }) => entry);
-  return { left, events: left.flatMap((entry) => orphanEvents(run, token, entry)) };
+  return { left, events: left.flatMap((entry) => reportOrphan(run, token, entry)) };
 }
 
 interface FailedDeletion {
@@ -245,13 +246,13 @@ export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, l
 }
 
 /**
- * Returns the event for an anchor that the Secret's record names but status.anchors does not list; empty if there is no such anchor, or if
- * it was reported before.
+ * Reports an anchor that the Secret's record names but status.anchors does not list: logs it and returns its event. Returns an empty list
+ * if there is no such anchor, or if it was reported before.
  */
-export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly EventContent[] {
-  const entry = unlistedAnchor(token, record);
+export function reportUnlistedAnchor(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly EventContent[] {
+  const entry = findUnlistedAnchor(token, record);
   // The digest of the last issuance covers the location, so tenants cannot forge the location.
-  return entry === undefined ? [] : orphanEvents(run, token, entry, isLast ? 'recorded' : 'claimed');
+  return entry === undefined ? [] : reportOrphan(run, token, entry, isLast ? 'recorded' : 'claimed');
 }
 
 /**
@@ -259,10 +260,10 @@ export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLa
  * reach the anchor; or the Cluster or its credential was replaced, and the anchor was not found on the cluster that Purser now reaches.
  */
 async function deleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<void> {
-  const registered = registeredAt(run, entry);
+  const registered = requireRegistered(run, entry);
   const anchor = { namespace: entry.namespace, name: anchorNameOf(token) };
   const wasFound = await run.clients.use(registered, (target) => deleteAnchor(target, anchor, run.signal));
-  if (isIssuedWith(entry, issuingCredentialOf(registered))) return;
+  if (isIssuedWith(entry, toIssuingCredential(registered))) return;
   const { deleted } = run.tracked.anchors;
   if (wasFound) deleted.add(locationKeyOf(entry));
   else if (!deleted.has(locationKeyOf(entry))) throw new IssueError('AnchorDeletionUnconfirmed');
@@ -272,10 +273,10 @@ async function deleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry): 
 async function isFound(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<boolean> {
   if (run.tracked.anchors.deleted.has(locationKeyOf(entry))) return true;
   const anchor = { namespace: entry.namespace, name: anchorNameOf(token) };
-  return await run.clients.use(registeredAt(run, entry), (target) => hasAnchor(target, anchor, run.signal));
+  return await run.clients.use(requireRegistered(run, entry), (target) => hasAnchor(target, anchor, run.signal));
 }
 
-function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): RegisteredCluster {
+function requireRegistered({ view }: TokenRun, { cluster }: AnchorLocation): RegisteredCluster {
   const registered = view.registry.registered(cluster);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
   return registered;
@@ -285,7 +286,7 @@ function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): Register
  * Logs an orphaned anchor and returns its event; empty if the anchor was reported before. The metric, on which an alert is based, includes
  * only anchors whose locations Purser itself recorded.
  */
-function orphanEvents(
+function reportOrphan(
   run: TokenRun,
   token: StoredToken,
   entry: AnchorLocation,
@@ -301,11 +302,11 @@ function orphanEvents(
   const fields = { cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' };
   log[isRecorded ? 'error' : 'warn'](fields, AlertReason.AnchorOrphaned);
   if (isRecorded) metrics?.recordOrphan({ cluster, namespace, name });
-  return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(entry, name) }];
+  return [{ type: 'Warning', reason: 'AnchorOrphaned', message: formatOrphanedAnchorMessage(entry, name) }];
 }
 
 function anchorNameOf({ metadata }: StoredToken): string {
-  return anchorName(metadata.uid);
+  return toAnchorName(metadata.uid);
 }
 
 /** Writes status.anchors if the list has changed. */

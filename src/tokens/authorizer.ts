@@ -4,11 +4,11 @@
 import { clusterSetOf } from '../access/cluster-set.ts';
 import { type ReviewAttributes, reviewAccess } from '../access/hub-review.ts';
 import {
-  exactNameOf,
   explainProtection,
   filterGrantingNames,
   findAllowedName,
   type ReviewedTarget,
+  toExactName,
   toIssueNames,
 } from '../access/issue-permission.ts';
 import { toServiceAccountUser, type User } from '../access/user.ts';
@@ -17,7 +17,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, rethrowAsIssueError } from '../targets/issue-error.ts';
 import { type HubView, requesterKeyOf } from './informers.ts';
-import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
+import { formatForbiddenMessage, formatMissingRequesterMessage } from './policy/messages.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 
@@ -65,7 +65,7 @@ export class TokenAuthorizer {
     const tracked = this.#options.memory.of(token.metadata.uid);
     const { rbacChanges } = tracked;
     if (!(await this.#hasRequester(token, signal))) {
-      return { allowed: false, message: requesterMissingMessage(token), isRequesterMissing: true, isUnexpected: false };
+      return { allowed: false, message: formatMissingRequesterMessage(token), isRequesterMissing: true, isUnexpected: false };
     }
     const requester = requesterOf(token);
     const target = this.#targetOf(token);
@@ -77,7 +77,7 @@ export class TokenAuthorizer {
     const isKnown = view.hasRequester(token);
     if (name === undefined) {
       await this.#confirmClusterSet(target, signal);
-      const message = forbiddenMessage(token, exactNameOf(target), explainProtection(target, protectedNamespaces));
+      const message = formatForbiddenMessage(token, toExactName(target), explainProtection(target, protectedNamespaces));
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
     const reviewKey = reviewKeyOf(token, target);
@@ -97,7 +97,7 @@ export class TokenAuthorizer {
     const tracked = memory.of(token.metadata.uid);
     if (tracked.refusedAt.length > 0) return true;
     const target = this.#targetOf(token);
-    // Without this rule, no run would connect to the cluster: a run that needs a review holds no slot of a cluster.
+    // Otherwise, no run for a token that only a review allows would connect to the cluster: a run that needs a review holds no slot of one.
     if (tracked.isConfirmed(reviewKeyOf(token, target), clock.monotonic())) return false;
     return !view.hasRequester(token) || !view.permissions.allows(requesterOf(token), this.#namesFor(token, target));
   }
@@ -134,7 +134,8 @@ export class TokenAuthorizer {
   async #confirmClusterSet({ cluster, clusterSet }: ReviewedTarget, signal: AbortSignal): Promise<void> {
     const listed = this.#options.hub.list(Clusters, { fieldSelector: `metadata.name=${cluster}`, signal });
     const { items } = await rethrowAsIssueError(listed, 'AuthorizationFailed', signal);
-    if (clusterSetOf(items[0]) !== clusterSet) throw new IssueError('AuthorizationFailed', "the cluster's set changed during the review");
+    if (clusterSetOf(items[0]) !== clusterSet)
+      throw new IssueError('AuthorizationFailed', "the cluster's set on the hub differs from the reviewed one");
   }
 
   /**
@@ -182,7 +183,7 @@ const MISSING_ROLES = /^\[?(?:(?:cluster)?role\.rbac\.authorization\.k8s\.io "(?
  * set.
  */
 function reviewKeyOf(token: StoredToken, target: ReviewedTarget): string {
-  return `${token.spec.requesterServiceAccountName} ${target.clusterSet} ${exactNameOf(target)}`;
+  return `${token.spec.requesterServiceAccountName} ${target.clusterSet} ${toExactName(target)}`;
 }
 
 function requesterOf({ metadata, spec }: StoredToken): User {

@@ -2,12 +2,12 @@
 
 import { filter, finalize, map, merge, type Observable, Subject, switchMap, takeUntil, tap } from 'rxjs';
 import { clusterSetOf, NO_CLUSTER_SET } from '../access/cluster-set.ts';
-import { serviceAccountsOf } from '../access/user.ts';
+import { parseServiceAccounts } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { objectKey } from '../kube/paths.ts';
+import { objectKeyOf } from '../kube/paths.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import type { Change } from '../kube/store.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
@@ -20,11 +20,11 @@ import {
   fieldChanged,
   generationChanged,
   labelsChanged,
-  ownerKeys,
+  mapToOwnerKeys,
   type Predicate,
-  selfKeys,
   statesOf,
   statusChangedByOthers,
+  toSelfKeys,
   whenSynced,
 } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
@@ -242,7 +242,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     tokens.changes$.pipe(
       tap((change) => trackToken(change, memory)),
       filter(isNews),
-      mergeItems((change) => [...new Set([...selfKeys(change), ...keysOf(successors(change, view))])]),
+      mergeItems((change) => [...new Set([...toSelfKeys(change), ...keysOf(findSuccessors(change, view))])]),
     ),
     secrets.changes$.pipe(
       tap((change) => trackSecret(change, writersOf(change, view), memory)),
@@ -323,7 +323,7 @@ function* searchKeys(
   tokens: readonly StoredToken[],
   isAffected: (token: StoredToken) => boolean = () => true,
 ): Generator<string | undefined> {
-  for (const token of tokens) yield isAffected(token) ? objectKey(token) : undefined;
+  for (const token of tokens) yield isAffected(token) ? objectKeyOf(token) : undefined;
 }
 
 function hasChangedClusterSet(change: Change<Cluster>): boolean {
@@ -331,27 +331,27 @@ function hasChangedClusterSet(change: Change<Cluster>): boolean {
 }
 
 function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[] {
-  const scope = serviceAccountsOf(subject);
+  const scope = parseServiceAccounts(subject);
   if (scope === undefined) return [];
   if (scope === 'all') return view.tokens.list();
   return scope.name === undefined ? view.tokensOfNamespace(scope.namespace) : view.tokensOfRequester(`${scope.namespace}/${scope.name}`);
 }
 
 /** Returns the ManagedToken that may create a Secret because the changed ManagedToken no longer claims it; empty if there is none. */
-function successors(change: Change<StoredToken>, { firstClaimant }: HubView): readonly StoredToken[] {
-  const released = releasedSecret(change);
+function findSuccessors(change: Change<StoredToken>, { firstClaimant }: HubView): readonly StoredToken[] {
+  const released = findReleasedSecret(change);
   const next = released === undefined ? undefined : firstClaimant(released);
   return next === undefined ? [] : [next];
 }
 
 /** Returns the key of the Secret that a ManagedToken no longer claims; undefined if there is none. */
-function releasedSecret(change: Change<StoredToken>): string | undefined {
+function findReleasedSecret(change: Change<StoredToken>): string | undefined {
   if (change.type !== 'updated') return change.type === 'deleted' ? secretKeyOf(change.object) : undefined;
   const claimed = claimedSecret(change.previous);
   return claimed === claimedSecret(change.object) ? undefined : claimed;
 }
 
-const ownerKeysOf = ownerKeys(ManagedTokens);
+const ownerKeysOf = mapToOwnerKeys(ManagedTokens);
 
 /** Returns the ManagedTokens that own a Secret, but at most MAX_OWNERS, because tenants can add owners. */
 function ownersOf(change: Change<StoredSecret>, { tokens }: HubView): readonly StoredToken[] {
@@ -380,7 +380,7 @@ function trackToken(change: Change<StoredToken>, memory: TrackedTokens): void {
   if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).recordRbacChange();
 }
 
-/** Records that earlier reviews may no longer apply. An untracked ManagedToken has none. */
+/** Records that earlier reviews may no longer apply. Does nothing for an untracked ManagedToken, which has no reviews. */
 function trackPermissionChange(token: StoredToken | undefined, memory: TrackedTokens): void {
   memory.of(token?.metadata.uid).recordRbacChange();
 }

@@ -7,25 +7,27 @@ import type { EventContent } from '../kube/recorder.ts';
 import { toSentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { isLastingReason } from '../targets/issue-error.ts';
-import { requestedSeconds, type TokenLimits } from '../targets/policy/grant.ts';
-import { recordedAnchor } from './policy/anchors.ts';
-import { failureText, shortenedMessage, type TokenFailure } from './policy/messages.ts';
+import { limitLifetimeSeconds, type TokenLimits } from '../targets/policy/grant.ts';
+import { parseRecordedAnchor } from './policy/anchors.ts';
+import { formatFailure, formatShortenedMessage, type TokenFailure } from './policy/messages.ts';
 import type { IssuePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import { isClamped, renewAt } from './policy/rotation.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { currentSecret, type EvaluatedToken } from './policy/state.ts';
+import { type EvaluatedToken, findCurrentSecret } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 
-/** Returns the events of a run. `before` is the failure of the previous run. */
-export function eventsOf(
+/** Returns the events of a run. `before` is the failure of the previous run; undefined if that run succeeded or is unknown. */
+export function deriveEvents(
   step: Step,
   { previous, next }: { readonly previous: ManagedTokenStatus; readonly next: ManagedTokenStatus },
   before: TokenFailure | undefined,
 ): readonly EventContent[] {
   const { revoked, failure, events = [] } = step;
   return [
-    ...(revoked === undefined ? [] : [normal('RevocationRequested', `The token was revoked, because ${IssueReason.RevocationRequested}.`)]),
+    ...(revoked === undefined
+      ? []
+      : [createNormalEvent('RevocationRequested', `The token was revoked, because ${IssueReason.RevocationRequested}.`)]),
     ...futileRevocationEvents(step, previous, next),
     ...issuanceEvents(step, previous, next),
     ...failureEvents(failure, previous, before),
@@ -36,7 +38,7 @@ export function eventsOf(
 
 /**
  * Returns the event for a lifetime that the maximum shortens: once for each spec, not for each rotation. `before` is the message of the
- * last such event.
+ * last such event; undefined if there was none.
  */
 export function shortenedEvents(
   { observation: { token }, issued, failure }: Step,
@@ -44,17 +46,17 @@ export function shortenedEvents(
   { limits, before }: { readonly limits: TokenLimits; readonly before: string | undefined },
 ): readonly EventContent[] {
   const { expirationSeconds } = token.spec;
-  const granted = requestedSeconds(expirationSeconds, limits);
+  const granted = limitLifetimeSeconds(expirationSeconds, limits);
   const isNews = (issued !== undefined && issued !== 'RotationDue') || previous.observedGeneration !== next.observedGeneration;
-  const message = shortenedMessage(expirationSeconds, granted);
+  const message = formatShortenedMessage(expirationSeconds, granted);
   if (granted === expirationSeconds || !isNews || failure !== undefined || message === before) return [];
   return [{ type: 'Warning', reason: 'LifetimeShortened', message }];
 }
 
-/** Returns the event for a replaced token that could not be revoked because it had no anchor. */
+/** Returns the event for a replaced token that could not be revoked because it had no anchor; empty otherwise. */
 export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: StoredToken): readonly EventContent[] {
   const isNews = requestOf(token, Annotation.revoke) !== token.status?.lastRevokeRequest;
-  const isFutile = freshAnchor && previous !== undefined && recordedAnchor(token, previous) === undefined;
+  const isFutile = freshAnchor && previous !== undefined && parseRecordedAnchor(token, previous) === undefined;
   return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
 }
 
@@ -83,11 +85,12 @@ function issuanceEvents(
   if (issued === undefined) return [];
   const validity = `is valid until ${expirationTimestamp} and will be renewed at ${nextRotationTime}`;
   const isFirst = previous.issuedAt === undefined && issued === 'SecretMissing';
-  if (isFirst) return [normal('Issued', `A token was issued; it ${validity}.`), ...clampedEvents(observation)];
+  if (isFirst) return [createNormalEvent('Issued', `A token was issued; it ${validity}.`), ...clampedEvents(observation)];
   const wasFailing = isTrue(previous, TokenConditionType.rotationFailing);
-  if (issued === 'RotationDue') return wasFailing ? [normal('Issued', `The token was renewed after failures; it ${validity}.`)] : [];
+  if (issued === 'RotationDue')
+    return wasFailing ? [createNormalEvent('Issued', `The token was renewed after failures; it ${validity}.`)] : [];
   return [
-    normal(issued, `A new token was issued because ${IssueReason[issued]}. The new token ${validity}.`),
+    createNormalEvent(issued, `A new token was issued because ${IssueReason[issued]}. The new token ${validity}.`),
     ...clampedEvents(observation),
   ];
 }
@@ -108,7 +111,7 @@ function failureEvents(
 ): readonly EventContent[] {
   if (failure === undefined || failure.reason === before?.reason) return [];
   if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
-  return [{ type: 'Warning', reason: failure.reason, message: toSentence(failureText(failure)) }];
+  return [{ type: 'Warning', reason: failure.reason, message: toSentence(formatFailure(failure)) }];
 }
 
 function expiryEvents(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly EventContent[] {
@@ -126,16 +129,16 @@ function isTrue({ conditions = [] }: ManagedTokenStatus, wanted: string): boolea
   return conditions.some(({ type, status }) => type === wanted && status === 'True');
 }
 
-function normal(reason: string, message: string): EventContent {
+function createNormalEvent(reason: string, message: string): EventContent {
   return { type: 'Normal', reason, message };
 }
 
 type AuditContext = Pick<TokenRun, 'auditLog' | 'key'>;
 
-/** Logs the effect of a plan on a token, unless the plan had none or failed. The line identifies the token only by its ID. */
+/** Logs the effect of a plan on a token, unless the plan had none or failed. The line contains the ID of the token, not the token. */
 export function auditStep(run: AuditContext, plan: TokenPlan, before: EvaluatedToken, { observation, issued, error }: Step): void {
   if (plan.type === 'issue' && issued !== undefined) {
-    const record = parseRecord(currentSecret(observation)?.metadata.annotations);
+    const record = parseRecord(findCurrentSecret(observation)?.metadata.annotations);
     audit(run, plan.previous === undefined ? 'issued' : 'rotated', issued, { token: observation.token, record });
   }
   if (error !== undefined) return;
@@ -162,17 +165,17 @@ function audit(
   reason: IssueReason | 'Deleted' | 'Forbidden',
   { token, record }: AuditSubject,
 ): void {
-  const fields = record === undefined ? statusFields(token) : recordFields(record);
+  const fields = record === undefined ? toStatusFields(token) : toRecordFields(record);
   auditLog.info({ audit: 'ManagedToken', decision, key, reason, ...fields }, `token ${decision}`);
 }
 
-function recordFields({ issuedFor, credentialId, expiresAt }: TokenRecord) {
+function toRecordFields({ issuedFor, credentialId, expiresAt }: TokenRecord) {
   const [, , namespace, name] = issuedFor.subject.split(':');
   const { cluster, audiences } = issuedFor;
   return { cluster, serviceAccount: `${namespace}/${name}`, audiences, credentialID: credentialId, expiresAt: formatTimestamp(expiresAt) };
 }
 
-function statusFields({ spec, status }: StoredToken) {
+function toStatusFields({ spec, status }: StoredToken) {
   const { namespace, name } = spec.serviceAccount;
   const { credentialID, expirationTimestamp: expiresAt } = status ?? {};
   return { cluster: spec.clusterName, serviceAccount: `${namespace}/${name}`, audiences: spec.audiences, credentialID, expiresAt };

@@ -11,7 +11,7 @@ import { ManagedTokens, Secrets, type ServiceAccount, ServiceAccounts } from '..
 import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../api/wire.ts';
 import type { Selection } from '../kube/client.ts';
 import { combineInformers, createReducedInformer, type Informer, type InformerOptions } from '../kube/informer.ts';
-import { objectKey } from '../kube/paths.ts';
+import { objectKeyOf } from '../kube/paths.ts';
 import type { Lookup, Store } from '../kube/store.ts';
 import { Registry, type RegistryInformers } from '../targets/registry.ts';
 import { byAge, type StoredSecret, secretNameOf } from './policy/secret.ts';
@@ -115,7 +115,7 @@ export class HubView {
   /** Returns Secrets that a ManagedToken owns in its namespace; at most `limit`. */
   secretsOwnedBy(token: StoredToken, limit: number): readonly StoredSecret[] {
     const { namespace, uid } = token.metadata;
-    const namesake = this.secrets.get(objectKey(token));
+    const namesake = this.secrets.get(objectKeyOf(token));
     const isOwned = namesake !== undefined && ownersOf(namesake.metadata).some((owner) => owner.uid === uid);
     const others = this.#ownedSecrets(ownerKeyOf(namespace, uid), limit);
     return isOwned ? [namesake, ...others].slice(0, limit) : others;
@@ -159,5 +159,5 @@ export function requesterKeyOf({ metadata, spec }: StoredToken): string {
 }
 
 export function keysOf(tokens: readonly StoredToken[]): readonly string[] {
-  return tokens.map(objectKey);
+  return tokens.map(objectKeyOf);
 }

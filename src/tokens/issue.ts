@@ -8,30 +8,30 @@ import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { issueToken } from '../targets/issue-token.ts';
-import { anchorName, type Grant, type IssueDetails, tokenRequestFor } from '../targets/policy/grant.ts';
+import { type Grant, type IssueDetails, toAnchorName, toTargetTokenRequest } from '../targets/policy/grant.ts';
 import type { IssuingCredential } from '../targets/policy/registration.ts';
-import { issuingCredentialOf, type RegisteredCluster } from '../targets/registry.ts';
+import { type RegisteredCluster, toIssuingCredential } from '../targets/registry.ts';
 import { checkAcceptedByAPI } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
-import { recordAnchor, unlistedEvents } from './anchors.ts';
+import { recordAnchor, reportUnlistedAnchor } from './anchors.ts';
 import { unrevokedEvents } from './events.ts';
-import { outputsOf, withRegistration } from './observe.ts';
+import { resolveOutputs, withRegistration } from './observe.ts';
 import { type OutputContent, outputsForAPI } from './outputs/outputs.ts';
-import { recordedAnchor } from './policy/anchors.ts';
+import { parseRecordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
 import { createRecord, requestOf, type TokenRecord, toIssuanceDigest } from './policy/record.ts';
 import { desiredSecret, toDataDigest, toOutputsDigest, toSecretDigest } from './policy/secret.ts';
 import { areAudiencesAllowed, type StoredToken } from './policy/spec.ts';
 import { type EvaluatedToken, evaluateToken, type TokenObservation, type TokenState } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
-import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
+import { isRepair, recordRepair, refetchSecret, stripSecret, toPausedStep, writeSecret } from './secrets.ts';
 import { handleRefusal } from './withdrawal.ts';
 
 /** Issues a token and writes it. `isReviewed` is true if a review in this run already allowed the issuance. */
 export async function issue(run: TokenRun, plan: IssuePlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
   const { observation } = evaluated;
   const { token } = observation;
-  const paused = pausedStep(run, plan, evaluated);
+  const paused = toPausedStep(run, plan, evaluated);
   if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(run, observation) } : paused;
   // A Secret that existed may have lost the label that the informer selects by.
   if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
@@ -47,7 +47,7 @@ export async function issue(run: TokenRun, plan: IssuePlan, evaluated: Evaluated
  */
 async function issueIfAllowed(run: TokenRun, plan: IssuePlan, evaluated: EvaluatedToken): Promise<Step> {
   const { token } = evaluated.observation;
-  await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
+  await run.clients.use(requireRegistered(run, token), async (target) => target.rejectIfOpen());
   const review = await run.authorizer.review(token, run.signal);
   if (review.allowed) {
     run.tracked.reviewedClusterSet = review.clusterSet;
@@ -78,7 +78,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   run.tracked.issuedDigest = issuedDigest;
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
-  const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, state)];
+  const events = [...orphaned, ...unrevokedEvents(plan, token), ...reportUnlistedAnchor(run, token, state)];
   // The pending revoke request does not apply to the new token, whose anchor is new.
   const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
   // Success clears an earlier failure of this run.
@@ -93,13 +93,13 @@ function isBound({ spec }: StoredToken): boolean {
 
 /** Throws an IssueError if a token for this spec could not be written. Called before a token is requested; sends no requests. */
 function rejectUnwritable(run: TokenRun, token: StoredToken): void {
-  const registered = registeredFor(run, token);
-  outputsOf(token, run.clients.endpointsOf(registered));
+  const registered = requireRegistered(run, token);
+  resolveOutputs(token, run.clients.endpointsOf(registered));
   const { apiAudiences = [] } = registered.cluster.status ?? {};
   if (apiAudiences.length > 0) checkDefaultAudiences(run, token, apiAudiences);
 }
 
-function registeredFor({ view }: TokenRun, { spec }: StoredToken): RegisteredCluster {
+function requireRegistered({ view }: TokenRun, { spec }: StoredToken): RegisteredCluster {
   const registered = view.registry.registered(spec.clusterName);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
   return registered;
@@ -111,7 +111,7 @@ interface Requested {
   /** True if the service account was re-created since the last token. */
   readonly isAccountNew: boolean;
   readonly issuingCredential: IssuingCredential;
-  /** Content of the Secret, with the address and CA that the credential for the cluster pins. */
+  /** Content of the Secret except the token, with the address and CA that the credential for the cluster pins. */
   readonly outputs: OutputContent;
 }
 
@@ -120,13 +120,13 @@ interface Requested {
  * no usable token is issued.
  */
 async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, state: TokenState): Promise<Requested> {
-  const registered = registeredFor(run, token);
+  const registered = requireRegistered(run, token);
   return await run.clients.use(registered, async (target) => {
-    const issuedWith = { issuingCredential: issuingCredentialOf(registered), outputs: outputsOf(token, target.endpoints) };
+    const issuedWith = { issuingCredential: toIssuingCredential(registered), outputs: resolveOutputs(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
       const anchorUID = isBound(token) ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
       const details = omitUndefined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
-      const wanted = tokenRequestFor(token, details, run.settings.limits);
+      const wanted = toTargetTokenRequest(token, details, run.settings.limits);
       const grant = await issueToken(target, wanted, run.signal);
       run.tracked.recordIssuance(run.clock);
       run.verification.recordIssuance();
@@ -136,7 +136,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
     };
     try {
       if (plan.freshAnchor) await deleteAnchor(target, anchorFor(token), run.signal);
-      const knownAnchor = plan.freshAnchor ? undefined : knownAnchorUID(token, state);
+      const knownAnchor = plan.freshAnchor ? undefined : findKnownAnchorUID(token, state);
       return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
     } catch (error) {
       const { reason } = toIssueError(error, run.signal);
@@ -157,7 +157,7 @@ function checkDefaultAudiences({ settings }: TokenRun, { spec }: StoredToken, au
 }
 
 const DEFAULT_NOT_ALLOWED =
-  "spec.audiences is not set, and Purser is not configured to allow the audiences of the cluster's API server. Set spec.audiences";
+  "spec.audiences is not set, and Purser does not allow the audiences of the cluster's API server. Set spec.audiences";
 
 /**
  * Throws an IssueError if an output is for the target's API server, and that server does not accept the audiences of the token, or if the
@@ -177,8 +177,8 @@ export async function checkOutputs(
  * Returns the UID of the recorded anchor; undefined if there is none, or if the anchor may have been deleted. With a known UID, a renewal
  * needs no extra request.
  */
-function knownAnchorUID(token: StoredToken, { record, superseded, otherCredential, rejected }: TokenState): string | undefined {
-  return superseded !== undefined || otherCredential || rejected ? undefined : recordedAnchor(token, record)?.uid;
+function findKnownAnchorUID(token: StoredToken, { record, superseded, otherCredential, rejected }: TokenState): string | undefined {
+  return superseded !== undefined || otherCredential || rejected ? undefined : parseRecordedAnchor(token, record)?.uid;
 }
 
 function ensureAnchorFor({ signal }: TokenRun, token: StoredToken, target: Target): Promise<string> {
@@ -186,14 +186,14 @@ function ensureAnchorFor({ signal }: TokenRun, token: StoredToken, target: Targe
 }
 
 function anchorFor({ metadata, spec }: StoredToken) {
-  return { namespace: spec.serviceAccount.namespace, name: anchorName(metadata.uid) };
+  return { namespace: spec.serviceAccount.namespace, name: toAnchorName(metadata.uid) };
 }
 
 /** A token and its record. */
 export interface TokenToWrite {
   readonly record: TokenRecord;
   readonly token: Sensitive<string>;
-  /** Content of the Secret, with the address and CA that the credential for the cluster pins. */
+  /** Content of the Secret except the token, with the address and CA that the credential for the cluster pins. */
   readonly outputs: OutputContent;
 }
 

@@ -3,7 +3,7 @@
 import { BoundedCache } from '../std/bounded-cache.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import { issuingCredentialOf } from '../targets/registry.ts';
+import { toIssuingCredential } from '../targets/registry.ts';
 import { type HubView, secretKeyOf } from './informers.ts';
 import { type OutputContent, toOutputContent } from './outputs/outputs.ts';
 import { earlierClaimant, isOwnedBy, type StoredSecret, secretNameOf, toOutputsDigest } from './policy/secret.ts';
@@ -23,7 +23,7 @@ export function observe(run: TokenRun, informed: StoredToken): TokenObservation 
     token,
     ...observeCluster(view, token),
     secret: tracked.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), now),
-    former: formerSecrets(run, token),
+    former: findFormerSecrets(run, token),
     ...observeOutputs(run, token),
     claimant: earlierClaimant(token, view.firstClaimant(secretKeyOf(token))),
     writtenDigest,
@@ -44,7 +44,7 @@ export function withRegistration(run: TokenRun, observation: TokenObservation): 
 
 function observeCluster(view: HubView, { spec }: StoredToken): Pick<TokenObservation, 'cluster' | 'issuingCredential'> {
   const registered = view.registry.registered(spec.clusterName);
-  return { cluster: registered?.cluster, issuingCredential: registered && issuingCredentialOf(registered) };
+  return { cluster: registered?.cluster, issuingCredential: registered && toIssuingCredential(registered) };
 }
 
 /** Returns the digest of the desired outputs, or the failure that prevents writing them; empty without the Cluster. */
@@ -52,7 +52,7 @@ function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<T
   const registered = view.registry.registered(token.spec.clusterName);
   if (registered === undefined) return {};
   try {
-    return { outputsDigest: toOutputsDigest(outputsOf(token, clients.endpointsOf(registered))) };
+    return { outputsDigest: toOutputsDigest(resolveOutputs(token, clients.endpointsOf(registered))) };
   } catch (error) {
     if (!(error instanceof IssueError)) throw error;
     return { unwritable: toFailure(error, token) };
@@ -60,7 +60,7 @@ function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<T
 }
 
 /** Returns the outputs for the token. Throws an IssueError if the spec names an address that is not the cluster's. */
-export function outputsOf(token: StoredToken, endpoints: PinnedEndpoints): OutputContent {
+export function resolveOutputs(token: StoredToken, endpoints: PinnedEndpoints): OutputContent {
   const known = recentOutputs.get(token.spec);
   if (known?.endpoints === endpoints) return known.content;
   const content = toOutputContent(token, endpoints);
@@ -82,7 +82,7 @@ const recentOutputs = new BoundedCache<RecentOutputs, StoredToken['spec']>(MAX_O
 const MAX_FORMER = 16;
 
 /** Returns Secrets with former names; first the one that held the token at the last reconcile. */
-function formerSecrets({ view }: TokenRun, token: StoredToken): readonly StoredSecret[] {
+function findFormerSecrets({ view }: TokenRun, token: StoredToken): readonly StoredSecret[] {
   const { metadata, status } = token;
   const last = view.secrets.get(`${metadata.namespace}/${status?.secretName}`);
   const owned = view.secretsOwnedBy(token, MAX_FORMER + 1);

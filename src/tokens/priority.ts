@@ -3,7 +3,7 @@
 import { Annotation } from '../api/names.ts';
 import type { Priority } from '../runtime/work-queue.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
-import { dialedCluster, type RegisteredCluster } from '../targets/registry.ts';
+import { dialedClusterOf, type RegisteredCluster } from '../targets/registry.ts';
 import { parseDeletionKey } from './anchor-deletions.ts';
 import { type HubView, secretKeyOf } from './informers.ts';
 import { formerAnchors } from './policy/anchors.ts';
@@ -22,10 +22,10 @@ export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const tenant = namespaceOf(key);
   if (token === undefined) return { lane: lane ?? SHARED_LANE, tenant, deadlineAt: Infinity };
   const needsReview = deps.authorizer.needsReview(token);
-  return { lane: lane ?? nextLane(token, needsReview, deps), tenant, deadlineAt: deadlineOf(token, needsReview, deps) };
+  return { lane: lane ?? selectNextLane(token, needsReview, deps), tenant, deadlineAt: deadlineOf(token, needsReview, deps) };
 }
 
-function nextLane(token: StoredToken, needsReview: boolean, { view, memory }: PriorityDeps): string {
+function selectNextLane(token: StoredToken, needsReview: boolean, { view, memory }: PriorityDeps): string {
   if (needsReview) return SHARED_LANE;
   const isDialing = memory.of(token.metadata.uid).isDialing;
   return isDialing ? (laneOfCluster(view.registry.registered(token.spec.clusterName)) ?? SHARED_LANE) : laneOf(token, view);
@@ -47,7 +47,7 @@ export function laneOf(token: StoredToken, view: HubView): string {
 
 /** Returns the lane of runs that dial a cluster; undefined if Purser connects to no server for it. */
 export function laneOfCluster(registered: RegisteredCluster | undefined): string | undefined {
-  return registered && dialedCluster(registered);
+  return registered && dialedClusterOf(registered);
 }
 
 /** Lane of runs that dial no cluster. */

@@ -8,13 +8,13 @@ import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/registration.ts';
-import { issuingCredentialOf } from '../targets/registry.ts';
+import { toIssuingCredential } from '../targets/registry.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { AnchorsPendingError, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { ANCHOR_RETRY_MS, pruneAnchors, release, revoke } from './anchors.ts';
-import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
+import { auditStep, countIssuance, deriveEvents, shortenedEvents } from './events.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
-import { observe, outputsOf, withRegistration } from './observe.ts';
+import { observe, resolveOutputs, withRegistration } from './observe.ts';
 import type { OutputContent } from './outputs/outputs.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { type HoldPlan, planToken, type RewritePlan, type TokenPlan } from './policy/plan.ts';
@@ -22,9 +22,9 @@ import { parseRecord, type TokenRecord } from './policy/record.ts';
 import { deriveTokenState, type EvaluatedToken, evaluateToken, hasCurrentToken, type TokenObservation } from './policy/state.ts';
 import { desiredStatus } from './policy/status.ts';
 import { laneOfCluster, SHARED_LANE } from './priority.ts';
-import { reduceSecret, tokenOf } from './reduce.ts';
-import { failedStep, latestToken, RUN_MS, type Step, type TokenDeps, type TokenRun, toFailure } from './run.ts';
-import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
+import { decodeToken, reduceSecret } from './reduce.ts';
+import { latestToken, RUN_MS, type Step, type TokenDeps, type TokenRun, toFailedStep, toFailure } from './run.ts';
+import { deleteSecrets, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret, toPausedStep } from './secrets.ts';
 import type { VerificationResult } from './verification.ts';
 import { handleRefusal, hideCluster, withoutCluster } from './withdrawal.ts';
 
@@ -127,7 +127,7 @@ async function runPlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken
   const { clock, authorizer } = run;
   const startedAt = clock.monotonic();
   const isInDoubt = needsPermission(plan) && !isReviewed && authorizer.needsReview(evaluated.observation.token);
-  if (!isInDoubt && needsOtherSlot(run, plan, evaluated)) return dialingStep(run, evaluated);
+  if (!isInDoubt && needsOtherSlot(run, plan, evaluated)) return toDialingStep(run, evaluated);
   const next = isInDoubt ? await confirmPermission(run, evaluated.observation) : await execute(run, plan, evaluated, isReviewed);
   if (!isInDoubt && !next.isPending) auditStep(run, plan, evaluated, next);
   const isAttempt = plan.type === 'issue' && (next.isDone || !isInDoubt) && !next.isPending;
@@ -166,7 +166,7 @@ function needsOtherSlot({ slot, view }: TokenRun, { type }: TokenPlan, { observa
 }
 
 /** Ends a run that needs a slot of the cluster in the spec. The next run has that slot; the reported failure stays until then. */
-function dialingStep({ tracked, clock }: TokenRun, { observation }: EvaluatedToken): Step {
+function toDialingStep({ tracked, clock }: TokenRun, { observation }: EvaluatedToken): Step {
   tracked.isDialing = true;
   return { observation, isDone: true, failure: tracked.failure, requeueAt: clock.now() };
 }
@@ -208,7 +208,7 @@ async function writeStatus(run: TokenRun, step: Step): Promise<Step> {
   const { token } = step.observation;
   const next = desiredStatus(evaluateToken(step.observation, clock.now()), { failure: step.failure, revoked });
   const change = { previous: token.status ?? {}, next };
-  for (const event of eventsOf(step, change, tracked.failure)) recorder.record(token, event);
+  for (const event of deriveEvents(step, change, tracked.failure)) recorder.record(token, event);
   for (const event of shortenedEvents(step, change, { limits: settings.limits, before: tracked.shortened })) {
     recorder.record(token, event);
     tracked.shortened = event.message;
@@ -229,7 +229,7 @@ async function execute(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken
   try {
     return await executePlan(run, plan, evaluated, isReviewed);
   } catch (error) {
-    if (error instanceof AnchorsPendingError) return pendingStep(run, plan, evaluated);
+    if (error instanceof AnchorsPendingError) return toPendingStep(run, plan, evaluated);
     return proceed(run, plan, evaluated, toIssueError(error, run.signal));
   }
 }
@@ -241,7 +241,7 @@ async function execute(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken
 function proceed(run: TokenRun, plan: TokenPlan, { observation, ...evaluated }: EvaluatedToken, error: IssueError): Step {
   // The failed plan may have written the finalizer and status.anchors.
   const current = { ...observation, token: latestToken(run, observation.token) };
-  const failed = failedStep(run, { ...evaluated, observation: current }, error);
+  const failed = toFailedStep(run, { ...evaluated, observation: current }, error);
   const next = { ...current, ...(failed.failure && { failed: failed.failure }) };
   // These plans have just tried to delete all anchors.
   if (plan.type === 'revoke' || plan.type === 'release') {
@@ -255,7 +255,7 @@ function proceed(run: TokenRun, plan: TokenPlan, { observation, ...evaluated }: 
  * Returns the step of a plan that waits for the deletion of anchors on other clusters. The run proceeds, unless the plan issues a token:
  * the permission must be confirmed, and a renewal may be due.
  */
-function pendingStep(run: TokenRun, { type }: TokenPlan, { observation }: EvaluatedToken): Step {
+function toPendingStep(run: TokenRun, { type }: TokenPlan, { observation }: EvaluatedToken): Step {
   const token = latestToken(run, observation.token);
   return {
     observation: { ...observation, token, isDeletingAnchors: true },
@@ -299,7 +299,7 @@ async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observat
     observation: held,
     // Later plans delete the anchors of the removed token, and other Secrets.
     isDone: held === observation || (formerAnchors(token).length === 0 && held.former.length === 0),
-    // A failure lasts until the next attempt.
+    // The reported failure stays until the next attempt.
     failure: failure ?? (token.spec.rotation.suspend ? undefined : run.tracked.failure),
     requeueAt: pausedMs > 0 ? run.clock.now() + pausedMs : until,
   };
@@ -309,10 +309,10 @@ async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observat
 async function rewrite(run: TokenRun, plan: RewritePlan, evaluated: EvaluatedToken): Promise<Step> {
   const { observation } = evaluated;
   const { token } = observation;
-  const paused = pausedStep(run, plan, evaluated);
+  const paused = toPausedStep(run, plan, evaluated);
   if (paused !== undefined) return paused;
   const found = await readSecret(run, token, plan.from);
-  const text = found === undefined ? '' : tokenOf(found);
+  const text = found === undefined ? '' : decodeToken(found);
   const { secret, former } = observation;
   const isFormer = plan.from !== secret?.metadata.name;
   const fresh = found && reduceSecret(found);
@@ -322,7 +322,7 @@ async function rewrite(run: TokenRun, plan: RewritePlan, evaluated: EvaluatedTok
     ? { ...registered, former: fresh ? [fresh, ...rest] : rest }
     : { ...registered, secret: fresh };
   const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
-  const outputs = isSame ? await outputsFor(run, current, plan.record, new Sensitive(text)) : undefined;
+  const outputs = isSame ? await resolveAcceptedOutputs(run, current, plan.record, new Sensitive(text)) : undefined;
   if (outputs === undefined) return { observation: current, isDone: false };
   const written = await writeIssued(run, current, { record: plan.record, token: new Sensitive(text), outputs }, plan.write);
   if (written === undefined) return { observation: await refetchSecret(run, current), isDone: false };
@@ -335,7 +335,7 @@ async function rewrite(run: TokenRun, plan: RewritePlan, evaluated: EvaluatedTok
  * credential, or if outputs cannot be written. Throws an IssueError if the API server of the cluster does not accept the audiences of the
  * token.
  */
-async function outputsFor(
+async function resolveAcceptedOutputs(
   run: TokenRun,
   { token, unwritable }: TokenObservation,
   { issuedFor }: TokenRecord,
@@ -343,8 +343,8 @@ async function outputsFor(
 ): Promise<OutputContent | undefined> {
   const { view, clients } = run;
   const registered = view.registry.registered(token.spec.clusterName);
-  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuingCredentialOf(registered))) return undefined;
-  const outputs = outputsOf(token, clients.endpointsOf(registered));
+  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, toIssuingCredential(registered))) return undefined;
+  const outputs = resolveOutputs(token, clients.endpointsOf(registered));
   try {
     await clients.use(registered, (target) => checkOutputs(run, target, token, { token: text, audiences: issuedFor.audiences }));
   } catch (error) {
@@ -380,8 +380,8 @@ async function reviewStoredToken(run: TokenRun, { observation, state: { secret, 
   const registered = run.view.registry.registered(token.spec.clusterName);
   if (registered === undefined || found === undefined) return 'skipped';
   // The Cluster may have changed: the token is sent only to addresses pinned by the credential that it was issued with.
-  if (!isIssuedWith(record.issuedFor, issuingCredentialOf(registered))) return 'skipped';
-  const text = tokenOf(found);
+  if (!isIssuedWith(record.issuedFor, toIssuingCredential(registered))) return 'skipped';
+  const text = decodeToken(found);
   if (digestOf(text) !== secret.tokenDigest) return 'skipped';
   const { subject, audiences } = record.issuedFor;
   const request = { token: new Sensitive(text), subject, audiences };

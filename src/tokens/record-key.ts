@@ -57,7 +57,7 @@ export async function loadRecordKey({ hub, namespace, log, ...retry }: RecordKey
     // A list with one name needs no permission beyond those of the informers.
     const { items } = await hub.list(Secrets, { namespace, fieldSelector: `metadata.name=${name}`, signal });
     const [found] = items;
-    const key = found && keyOf(found);
+    const key = found && decodeKey(found);
     if (key !== undefined) return new RecordKey(key);
     const data = { [RecordKeySecret.key]: randomBytes(KEY_BYTES).toString('base64') };
     const sent = found
@@ -65,21 +65,21 @@ export async function loadRecordKey({ hub, namespace, log, ...retry }: RecordKey
       : hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'Opaque', data }, { signal });
     // After a concurrent write, the next attempt reads the key of the other replica.
     const written = await ignoreReasons(sent, 'AlreadyExists', 'Conflict');
-    const created = written && keyOf(written);
+    const created = written && decodeKey(written);
     if (created === undefined) return undefined;
     const secret = `${namespace}/${name}`;
     if (found) log.warn({ secret }, 'unusable record key replaced');
     else log.info({ secret }, 'record key created');
     return new RecordKey(created);
   };
-  return await retryUntilDone(attempt, { ...retry, onFailure: (error) => log.warn({ error }, 'cannot read or create record key') });
+  return await retryUntilDone(attempt, { ...retry, onFailure: (error) => log.warn({ error }, 'record key not loaded') });
 }
 
 const KEY_BYTES = 32;
 const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
 /** Returns the key in a Secret; undefined if the key is missing or has the wrong length. */
-function keyOf({ data = {} }: Secret): Buffer | undefined {
+function decodeKey({ data = {} }: Secret): Buffer | undefined {
   const key = Buffer.from(data[RecordKeySecret.key] ?? '', 'base64');
   return key.length === KEY_BYTES ? key : undefined;
 }

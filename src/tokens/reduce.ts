@@ -31,17 +31,17 @@ export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
   const whole = shareSecretParts(withoutData(object));
   const bytes = estimateBytes(whole.metadata);
   if (bytes <= MAX_METADATA_BYTES) return recordBytes(whole, bytes + estimateBytes(whole.claims));
-  const stub = { ...stubOfSecret(whole), isTooLarge: true as const };
+  const stub = { ...toSecretStub(whole), isTooLarge: true as const };
   return recordBytes(stub, estimateBytes(stub));
 }
 
 /** Memory budgets for the ManagedTokens and for the Secrets in each namespace. */
-export const TOKEN_BUDGET: NamespaceBudget<StoredToken> = { bytes: BYTES_PER_NAMESPACE / 2, small: MAX_SMALL_BYTES, toStub: stubOf };
-export const SECRET_BUDGET: NamespaceBudget<StoredSecret> = { ...TOKEN_BUDGET, toStub: stubOfSecret };
+export const TOKEN_BUDGET: NamespaceBudget<StoredToken> = { bytes: BYTES_PER_NAMESPACE / 2, small: MAX_SMALL_BYTES, toStub: toTokenStub };
+export const SECRET_BUDGET: NamespaceBudget<StoredSecret> = { ...TOKEN_BUDGET, toStub: toSecretStub };
 
 function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
-  const token = tokenOf({ data });
-  const claims = keptClaims(parseTokenClaims(token));
+  const token = decodeToken({ data });
+  const claims = selectClaims(parseTokenClaims(token));
   return {
     metadata: omitUndefined<Stored<Secret>['metadata']>({ ...metadata, managedFields: undefined }),
     type,
@@ -53,8 +53,8 @@ function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }
   };
 }
 
-/** Returns the claims that Purser compares with the record. */
-function keptClaims(claims: TokenClaims | undefined): KeptClaims | undefined {
+/** Returns the claims that Purser compares with the record; undefined for an opaque token. */
+function selectClaims(claims: TokenClaims | undefined): KeptClaims | undefined {
   if (claims === undefined) return undefined;
   const { subject, audiences, accountUID, issuedAt, expiresAt } = claims;
   return omitUndefined({ subject, audiences, accountUID, issuedAt, expiresAt });
@@ -90,10 +90,10 @@ const MAX_OWN_LENGTH = 4_096;
 const MAX_CLAIM_BYTES = 1_024;
 /** Maximum number of owners of a Secret that Purser reads; tenants can add many. */
 export const MAX_OWNERS = 16;
-/** Maximum length of each string in an owner reference; a digest replaces a longer one. */
+/** Maximum length of each string in an owner reference, in characters; a digest replaces a longer one. */
 const MAX_NAME_LENGTH = 253;
 
-function ownMetadata({
+function selectOwnMetadata({
   name,
   namespace,
   uid,
@@ -134,8 +134,8 @@ function controllersOf(owners: OwnerReferences): OwnerReferences {
   }));
 }
 
-function stubOfSecret({ metadata, claims, ...rest }: Stored<StoredSecret>): Stored<StoredSecret> {
-  return { ...rest, metadata: ownMetadata(metadata), ...(claims && estimateBytes(claims) <= MAX_CLAIM_BYTES && { claims }) };
+function toSecretStub({ metadata, claims, ...rest }: Stored<StoredSecret>): Stored<StoredSecret> {
+  return { ...rest, metadata: selectOwnMetadata(metadata), ...(claims && estimateBytes(claims) <= MAX_CLAIM_BYTES && { claims }) };
 }
 
 /** Returns a name, or the digest of an overlong name: a substring of the name would keep the whole name in memory. */
@@ -144,7 +144,7 @@ function shortName(name: string): string {
 }
 
 /** Returns the token of a Secret; empty if the Secret has none. */
-export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
+export function decodeToken({ data = {} }: Pick<Secret, 'data'>): string {
   return Buffer.from(data[TOKEN_KEY] ?? '', 'base64').toString();
 }
 
@@ -156,7 +156,7 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
 export function reduceToken({ apiVersion, kind, metadata: whole, spec, status }: Stored<ManagedToken>): StoredToken {
   const metadata = reduceMetadata(whole);
   const reduced: StoredToken = status ? { apiVersion, kind, metadata, spec, status } : { apiVersion, kind, metadata, spec };
-  return shareTokenParts(keepWithin(MAX_TOKEN_BYTES, reduced, stubOf));
+  return shareTokenParts(keepWithin(MAX_TOKEN_BYTES, reduced, toTokenStub));
 }
 
 /**
@@ -202,8 +202,8 @@ export function coreMetadataOf({
 
 function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
   const { finalizers } = metadata;
-  const labels = setByTemplate(metadata, 'labels');
-  const annotations = [...ownAnnotations(metadata), ...setByTemplate(metadata, 'annotations')];
+  const labels = selectSetByTemplate(metadata, 'labels');
+  const annotations = [...selectOwnAnnotations(metadata), ...selectSetByTemplate(metadata, 'annotations')];
   // API servers admit one controller.
   const controllers = controllersOf(metadata.ownerReferences ?? []).slice(0, 1);
   return {
@@ -219,13 +219,13 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
  * Returns at most MAX_ANNOTATIONS annotations under Purser's prefix, those that Purser defines first. A change to any of them triggers a
  * reconcile.
  */
-function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
+function selectOwnAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
   const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));
   return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
 }
 
 /** Returns the labels or annotations that the controller of ManagedTokenSets has set, without those under Purser's prefix. */
-function setByTemplate(metadata: ObjectMeta, part: 'labels' | 'annotations'): readonly (readonly [string, string])[] {
+function selectSetByTemplate(metadata: ObjectMeta, part: 'labels' | 'annotations'): readonly (readonly [string, string])[] {
   const { managedFields = [], [part]: texts = {} } = metadata;
   const names = listOwnedKeys(managedFields, SetFieldManager, part).filter((name) => !name.startsWith(`${TokensGroup}/`));
   return names.flatMap((name) => (Object.hasOwn(texts, name) ? [[name, texts[name] ?? ''] as const] : [])).slice(0, MAX_TEMPLATE_TEXTS);
@@ -242,7 +242,7 @@ function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
   return omitUndefined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
 }
 
-function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
+function toTokenStub({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { labels: ___, annotations = {}, finalizers, ...identity } = metadata;
   // Annotations that request a rotation or revocation stay: an administrator must be able to revoke any token.

@@ -6,7 +6,7 @@ import { RemovalLimit } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { type ConfigMap, ConfigMaps } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { objectKey } from '../kube/paths.ts';
+import { objectKeyOf } from '../kube/paths.ts';
 import { ignoreReasons } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { SingleFlight } from '../std/single-flight.ts';
@@ -71,7 +71,7 @@ export class RemovalLimits {
   /** Logs that a removal is held, at most a few times per minute and namespace. */
   logHeld(token: StoredToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
     const level = this.#lines.take(token.metadata.namespace) ? 'warn' : 'debug';
-    this.#options.log[level]({ key: objectKey(token), reason }, 'removal held');
+    this.#options.log[level]({ key: objectKeyOf(token), reason }, 'removal held');
   }
 
   /** Stops the timers; to be called at the end of a term. */
@@ -91,7 +91,7 @@ export class RemovalLimits {
     if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#countIssued())) await this.#pause.hold(lost);
   }
 
-  /** Returns the counts of `#recountLost`, cached for a second unless a token is refused or removed, because every held token needs them. */
+  /** Returns the counts of `#recountLost`, cached for a second unless a token is refused or removed: every held token needs them. */
   #countLost(limit: Limit, after: number): TokenCounts {
     const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
     const now = this.#options.clock.monotonic();
@@ -175,7 +175,7 @@ class RemovalPause {
     return this.#held !== undefined;
   }
 
-  /** Time of the last release; tokens that were refused before it are not held again. */
+  /** Time of the last release; -Infinity before the first. Tokens that were refused before it are not held again. */
   get releasedAt(): number {
     return this.#releasedAt;
   }

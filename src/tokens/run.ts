@@ -110,7 +110,7 @@ export interface Step {
  * Returns the last step of a failed run. The run is retried, unless the failure lasts until an object changes: that change triggers the
  * next run.
  */
-export function failedStep({ clock }: TokenRun, { observation, state }: EvaluatedToken, error: IssueError): Step {
+export function toFailedStep({ clock }: TokenRun, { observation, state }: EvaluatedToken, error: IssueError): Step {
   const failed = { observation, isDone: true, failure: toFailure(error, observation.token) };
   if (!error.isLasting) return { ...failed, error };
   return { ...failed, requeueAt: nextReconcileAt(clock.now(), [state.record?.expiresAt]) };

@@ -4,7 +4,7 @@
 import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
-import { objectKey } from '../kube/paths.ts';
+import { objectKeyOf } from '../kube/paths.ts';
 import { ignoreReasons, type Status, StatusError } from '../kubernetes/status.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { IssueError, rethrowAsIssueError } from '../targets/issue-error.ts';
@@ -13,7 +13,7 @@ import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } f
 import { latestRetryAt } from './policy/rotation.ts';
 import { holdsToken, isOwnedBy, type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { currentSecret, type EvaluatedToken, type TokenObservation } from './policy/state.ts';
+import { type EvaluatedToken, findCurrentSecret, type TokenObservation } from './policy/state.ts';
 import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
@@ -54,7 +54,7 @@ export async function writeSecret(
   try {
     const sent = write === 'update' ? hub.update(Secrets, wanted, { signal }) : hub.create(Secrets, withoutVersion(wanted), { signal });
     const written = await rethrowAsIssueError(ignoreReasons(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
-    const secret = written && (informedSecret(run, written) ?? reduceSecret(written));
+    const secret = written && (findInformedSecret(run, written) ?? reduceSecret(written));
     if (secret !== undefined) tracked?.recordSecretWrite(secret, observed, clock.now());
     return secret;
   } finally {
@@ -63,8 +63,8 @@ export async function writeSecret(
 }
 
 /** Returns the informer's copy of the same version; undefined unless the watch was faster than the response. */
-function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret | undefined {
-  const informed = view.secrets.get(objectKey({ metadata }));
+function findInformedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret | undefined {
+  const informed = view.secrets.get(objectKeyOf({ metadata }));
   return informed?.metadata.resourceVersion === metadata.resourceVersion ? informed : undefined;
 }
 
@@ -153,7 +153,7 @@ function withoutSecrets(run: TokenRun, observation: TokenObservation, names: rea
  */
 export async function stripSecret(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const { token } = observation;
-  const current = currentSecret(observation);
+  const current = findCurrentSecret(observation);
   const name = current?.metadata.name;
   if (name === undefined || repairPauseMs(run, token) > 0) return observation;
   if (current?.immutable || current?.type !== 'Opaque') return await deleteSecrets(run, observation, [name]);
@@ -202,7 +202,7 @@ function keptError(cause: string): IssueError {
   return new IssueError('SecretWriteFailed', message, { status: conflict(message) });
 }
 
-/** Returns the Conflict that the server would return: it is retried immediately, and not reported as a failure. */
+/** Returns the Conflict that the server would return: the run is retried soon, and no failure is reported. */
 function conflictError(secret: StoredSecret | undefined): StatusError {
   const { name = '' } = secret?.metadata ?? {};
   return new StatusError(conflict(`secrets "${name}" has been modified`));
@@ -221,7 +221,7 @@ function withoutVersion(secret: Secret): Secret {
  * Returns the last step of a run whose write backs off, or whose namespace is over its budget; undefined if the run may proceed. Renewal
  * and expiry end the pause early.
  */
-export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: EvaluatedToken): Step | undefined {
+export function toPausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: EvaluatedToken): Step | undefined {
   const { token } = observation;
   const now = run.clock.now();
   const issueMs = plan.type === 'issue' ? Math.max(issuePauseMs(run, state.record?.expiresAt), state.expired ? 0 : (run.budgetMs ?? 0)) : 0;

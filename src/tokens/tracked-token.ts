@@ -4,7 +4,7 @@ import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { Stored } from '../api/resources.ts';
 import { toOverBudgetStub } from '../kube/namespace-bytes.ts';
 import { OwnWrite } from '../kube/own-write.ts';
-import { Backoff, exponentialMs } from '../std/backoff.ts';
+import { Backoff, computeExponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import type { TokenFailure } from './policy/messages.ts';
 import type { SignedDigest } from './policy/record.ts';
@@ -107,13 +107,13 @@ export class TrackedToken {
   allowedAs: string | undefined;
   /** Set of the cluster in the last review that allowed a run to issue the token; undefined before the first such review. */
   reviewedClusterSet: string | undefined;
-  /** Time of the next reconcile that the plans of the last run requested; undefined if they requested none, or if the run failed first. */
+  /** Time of the next reconcile that the last run requested; undefined if it requested none, has not ended, or threw before its end. */
   requeueAt: number | undefined;
   /** Failure of the last run; undefined if it succeeded. */
   failure: TokenFailure | undefined;
   verdict: ReviewVerdict | undefined;
   verifiedAt: number | undefined;
-  /** Status that was sent last. */
+  /** Status that was sent last; undefined before the first write. */
   status: ManagedTokenStatus | undefined;
   /** Secret with the desired name that the informer does not deliver, because it lacks Purser's label; undefined if there is none. */
   unlabeled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
@@ -130,7 +130,7 @@ export class TrackedToken {
   deferredAt: number | undefined;
   /** True if a change in the namespace has triggered the ManagedToken since its last run. */
   isTriggeredByTenant = false;
-  /** Message of the last event about a shortened lifetime. */
+  /** Message of the last event about a shortened lifetime; undefined if there was none. */
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined if nothing delays it. */
   anchorsAt: number | undefined;
@@ -146,7 +146,10 @@ export class TrackedToken {
   #secret: OwnWrite<StoredSecret> | undefined;
   /** Version and token digest of the Secret that was written last; undefined before the first write. */
   written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
-  /** Set during a write of the Secret; `delivered` is the last version that the watch delivered, most likely the version being written. */
+  /**
+   * State of a write of the Secret; undefined while none is in progress. `delivered` is the last version that the watch has delivered
+   * during the write, most likely the version being written.
+   */
   #writing: { delivered: string | undefined } | undefined;
   #isOvertaken = false;
   /** Repairs of the Secret for one generation of the ManagedToken; undefined before the first repair. */
@@ -259,7 +262,7 @@ export class TrackedToken {
   #trustUntil(now: number, isLasting: boolean): number {
     const { refusals, allowances, since = now } = this.#unexpected;
     this.#unexpected = { refusals, allowances: allowances + 1, since };
-    return now - since < UNEXPECTED_MS || !isLasting ? now + exponentialMs(allowances, UNEXPECTED) : Infinity;
+    return now - since < UNEXPECTED_MS || !isLasting ? now + computeExponentialMs(allowances, UNEXPECTED) : Infinity;
   }
 
   /**
@@ -304,7 +307,7 @@ export class TrackedToken {
     this.issuing.nextMs(clock.monotonic());
   }
 
-  /** Returns the time until the next repair of the Secret, in milliseconds. Repairs for another generation of the spec are ignored. */
+  /** Returns the time until the next repair of the Secret, in milliseconds. Ignores repairs for other generations of the spec. */
   repairPauseMs(generation: number | undefined, monotonic: number): number {
     return this.#repairs?.generation === generation ? (this.#repairs?.backoff.remainingMs(monotonic) ?? 0) : 0;
   }

@@ -2,11 +2,11 @@
 // more often, so that a rotated signing key is noticed early.
 
 import { merge, type Observable, Subject } from 'rxjs';
-import { objectKey } from '../kube/paths.ts';
+import { objectKeyOf } from '../kube/paths.ts';
 import { toServiceAccountUsername } from '../kubernetes/service-account.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
-import { nextTurnAt } from '../std/hash.ts';
+import { computeNextTurnAt } from '../std/hash.ts';
 import { type HubView, secretKeyOf, wasIssued } from './informers.ts';
 import type { StoredToken } from './policy/spec.ts';
 
@@ -67,7 +67,7 @@ export class Verification {
   /** Interval between two verifications of a token, in milliseconds; 0 if verification is disabled. */
   get intervalMs(): number {
     const { intervalMs, view } = this.#options;
-    return stretchedIntervalMs(intervalMs, view.countIssued(), this.#issuances() / (AVERAGED_MS / 1_000));
+    return stretchIntervalMs(intervalMs, view.countIssued(), this.#issuances() / (AVERAGED_MS / 1_000));
   }
 
   /** Records that a token was issued. */
@@ -86,7 +86,7 @@ export class Verification {
     // A time in the future is from before the clock was set back.
     const isDoubted = since < doubtedAt && doubtedAt <= this.#options.clock.now();
     if (next === metadata.uid || isDoubted) return since;
-    return nextTurnAt('verify', metadata.uid, since, this.intervalMs);
+    return computeNextTurnAt('verify', metadata.uid, since, this.intervalMs);
   }
 
   /**
@@ -116,7 +116,7 @@ export class Verification {
     // A tenant may own most tokens of the cluster, and re-create their service accounts repeatedly.
     if (sampled.doubtedAt <= now && now < sampled.doubtedAt + intervalMs) return [];
     sampled.doubtedAt = now;
-    return view.tokensForCluster(clusterName).map(objectKey);
+    return view.tokensForCluster(clusterName).map(objectKeyOf);
   }
 
   /** Emits the keys of ManagedTokens whose tokens are to be verified now: periodic samples, and further tokens after a rejection. */
@@ -165,7 +165,7 @@ export class Verification {
    */
   #sample(clusterName: string): readonly string[] {
     const { clock, view } = this.#options;
-    const sampled = this.#sampled.get(clusterName) ?? newSampled();
+    const sampled = this.#sampled.get(clusterName) ?? createSampled();
     if (clock.monotonic() < sampled.pausedUntil) return [];
     const tokens = view.tokensForCluster(clusterName).filter((token) => this.#canVerify(token) && !isLikeAny(token, sampled.rejected));
     const byNamespace = Map.groupBy(tokens, ({ metadata }) => metadata.namespace);
@@ -173,7 +173,7 @@ export class Verification {
     if (token === undefined) return [];
     sampled.next = token.metadata.uid;
     this.#sampled.set(clusterName, sampled);
-    return [objectKey(token)];
+    return [objectKeyOf(token)];
   }
 
   #canVerify(token: StoredToken): boolean {
@@ -192,7 +192,7 @@ export class Verification {
   }
 }
 
-function newSampled(): Sampled {
+function createSampled(): Sampled {
   return { next: undefined, rejected: [], pausedUntil: -Infinity, doubtedAt: -Infinity };
 }
 
@@ -217,7 +217,7 @@ const MIN_PER_SECOND = 1;
  * Returns the interval between two verifications of each of `tokens` tokens: `intervalMs`, multiplied by the smallest power of two that
  * keeps verifications within their share of the requests.
  */
-export function stretchedIntervalMs(intervalMs: number, tokens: number, issuancesPerSecond: number): number {
+export function stretchIntervalMs(intervalMs: number, tokens: number, issuancesPerSecond: number): number {
   const allowedPerSecond = Math.max(MIN_PER_SECOND, SHARE * ISSUANCE_REQUESTS * issuancesPerSecond);
   const requiredMs = (tokens * VERIFICATION_REQUESTS * 1_000) / allowedPerSecond;
   if (intervalMs === 0 || requiredMs <= intervalMs) return intervalMs;

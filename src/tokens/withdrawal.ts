@@ -2,13 +2,13 @@
 // or pauses it.
 
 import type { EventContent } from '../kube/recorder.ts';
-import { exponentialMs } from '../std/backoff.ts';
+import { computeExponentialMs } from '../std/backoff.ts';
 import { AnchorsPendingError } from './anchor-deletions.ts';
-import { dropAnchors, unlistedEvents, writeRemainingAnchors } from './anchors.ts';
+import { dropAnchors, reportUnlistedAnchor, writeRemainingAnchors } from './anchors.ts';
 import type { Refusal } from './authorizer.ts';
 import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
-import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
+import { formatWithdrawnMessage, heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure } from './policy/messages.ts';
 import { mustStripToken } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
 import {
@@ -20,7 +20,7 @@ import {
   type TokenObservation,
   type TokenState,
 } from './policy/state.ts';
-import { type WithdrawalAction, withdrawalAfter } from './policy/withdrawal.ts';
+import { decideWithdrawal, type WithdrawalAction } from './policy/withdrawal.ts';
 import type { SecretRemovalDecision } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
 import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
@@ -77,10 +77,10 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
   }
   const countedIn = state.isLast && hasIssuedToken(state) ? token.metadata.namespace : undefined;
   tracked.refuse(now, { countedIn, isSelfCaused: refusal.isRequesterMissing || isForAnotherRequest(token, state) });
-  const next = withdrawalAfter(tracked.refusedAt, now);
-  if (next.type !== 'remove') return { observation, isDone: true, ...pendingFields(next, state, message) };
+  const next = decideWithdrawal(tracked.refusedAt, now);
+  if (next.type !== 'remove') return { observation, isDone: true, ...toPendingFields(next, state, message) };
   const removal = await removals.check(token, tracked);
-  if (removal.type !== 'allowed') return heldStep(run, observation, removal, message);
+  if (removal.type !== 'allowed') return toHeldStep(run, observation, removal, message);
   return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
 }
 
@@ -93,7 +93,7 @@ function isForAnotherRequest({ spec }: StoredToken, { record, superseded }: Toke
 }
 
 /** Returns the failure to report and the time of the next review, while the withdrawal is undecided. */
-function pendingFields(
+function toPendingFields(
   next: Exclude<WithdrawalAction, { type: 'remove' }>,
   state: TokenState,
   message: string,
@@ -113,12 +113,12 @@ const UNEXPECTED_MS = 1_000;
  */
 function nextReviewMs({ tracked }: TokenRun, { isUnexpected }: Refusal): number {
   if (!isUnexpected) return FORBIDDEN_MS;
-  return exponentialMs(tracked.countUnexpectedRefusal(), { initialMs: UNEXPECTED_MS, maxMs: FORBIDDEN_MS });
+  return computeExponentialMs(tracked.countUnexpectedRefusal(), { initialMs: UNEXPECTED_MS, maxMs: FORBIDDEN_MS });
 }
 
 const HELD_MS = 60_000;
 
-function heldStep(
+function toHeldStep(
   run: TokenRun,
   observation: TokenObservation,
   removal: Exclude<SecretRemovalDecision, { type: 'allowed' }>,
@@ -144,9 +144,9 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   if (secrets.status === 'rejected') throw secrets.reason;
   const removed = secrets.value;
   const withdrawn: readonly EventContent[] = isReported
-    ? [{ type: 'Warning', reason: 'Withdrawn', message: withdrawnMessage(forbidden) }]
+    ? [{ type: 'Warning', reason: 'Withdrawn', message: formatWithdrawnMessage(forbidden) }]
     : [];
-  const unlisted = unlistedEvents(run, token, evaluated.state);
+  const unlisted = reportUnlistedAnchor(run, token, evaluated.state);
   if (anchors.status === 'rejected') {
     if (!(anchors.reason instanceof AnchorsPendingError)) throw anchors.reason;
     // The run after the deletions resumes the removal: the refusals stay recorded until then.

@@ -78,11 +78,11 @@ export class Assets {
   /** Reads and compresses all files. */
   static async load({ needsLogin }: AssetOptions): Promise<Assets> {
     const modules = new Map(
-      (await Promise.all([...(await ownModules('page')), ...(await ownModules('model')), ...vendorModules()])).toSorted(([a], [b]) =>
+      (await Promise.all([...(await readModules('page')), ...(await readModules('model')), ...readPackages()])).toSorted(([a], [b]) =>
         a < b ? -1 : 1,
       ),
     );
-    const statics = await staticFiles();
+    const statics = await readStaticFiles();
     const preloads = [...modules.keys()].map((path) => `<link rel="modulepreload" href="${path}">`).join('\n    ');
     const page = (statics.get(PAGE) ?? '').replace('<!-- modules -->', preloads).replace('LOGIN', needsLogin ? 'token' : 'none');
     statics.delete(PAGE);
@@ -104,7 +104,7 @@ export class Assets {
     const { contentType, etag, bodies } = asset;
     const headers = { ...SECURITY_HEADERS, etag, vary: 'Accept-Encoding', 'cache-control': 'no-cache' };
     if (ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)) return { status: 304, headers, body: EMPTY };
-    const coding = codingFor(acceptEncoding);
+    const coding = chooseCoding(acceptEncoding);
     const encoded = coding === 'identity' ? {} : { 'content-encoding': coding };
     return { status: 200, headers: { ...headers, ...encoded, 'content-type': contentType }, body: bodies[coding] };
   }
@@ -117,7 +117,7 @@ export function redirectTo(location: string): AssetReply {
   return { status: 308, headers: { ...SECURITY_HEADERS, location }, body: EMPTY };
 }
 
-function codingFor(acceptEncoding: string): Coding {
+function chooseCoding(acceptEncoding: string): Coding {
   const accepted = new Set(acceptEncoding.split(',').map((coding) => coding.trim()));
   if (accepted.has('br')) return 'br';
   return accepted.has('gzip') ? 'gzip' : 'identity';
@@ -126,7 +126,7 @@ function codingFor(acceptEncoding: string): Coding {
 /** Extension of the modules: a checkout has sources, the package and the image have compiled files. */
 const EXTENSION = extname(import.meta.filename);
 
-async function ownModules(folder: string): Promise<readonly Promise<readonly [string, string]>[]> {
+async function readModules(folder: string): Promise<readonly Promise<readonly [string, string]>[]> {
   const names = (await readdir(join(import.meta.dirname, folder))).filter((name) => name.endsWith(EXTENSION));
   return names.map(async (name): Promise<readonly [string, string]> => {
     const text = await readFile(join(import.meta.dirname, folder, name), 'utf8');
@@ -135,14 +135,14 @@ async function ownModules(folder: string): Promise<readonly Promise<readonly [st
   });
 }
 
-function vendorModules(): readonly Promise<readonly [string, string]>[] {
+function readPackages(): readonly Promise<readonly [string, string]>[] {
   return Object.entries(PACKAGES).map(async ([name, path]): Promise<readonly [string, string]> => {
     const text = await readFile(fileURLToPath(import.meta.resolve(name)), 'utf8');
     return [path, withRelativeSpecifiers(text, path)];
   });
 }
 
-async function staticFiles(): Promise<Map<string, string>> {
+async function readStaticFiles(): Promise<Map<string, string>> {
   const folder = join(import.meta.dirname, 'page', 'static');
   const names = await readdir(folder);
   return new Map(await Promise.all(names.map(async (name) => [`static/${name}`, await readFile(join(folder, name), 'utf8')] as const)));

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import { IssueTokens } from '../../src/access/issue-permission.ts';
-import { type Permission, RbacIndex, reduceRules, subjectsOf } from '../../src/access/rbac-index.ts';
+import { type Permission, RbacIndex, reduceRules, toSubjects } from '../../src/access/rbac-index.ts';
 import { type User } from '../../src/access/user.ts';
 import { Visibility } from '../../src/access/visibility.ts';
 import type { ClusterRole, ClusterRoleBinding } from '../../src/api/resources.ts';
@@ -140,7 +140,7 @@ describe('RbacIndex', () => {
             const expected = allowed(user, permission, policy);
             expect(now.isEverything ? 'all' : now.names).toEqual(expected);
             for (const name of NAMES) expect(index.allows(user, [name])).toBe(expected === 'all' || expected.includes(name));
-            if (now.fingerprint !== before[at]?.fingerprint) expect(subjectsOf(user).some((key) => affected.has(key))).toBe(true);
+            if (now.fingerprint !== before[at]?.fingerprint) expect(toSubjects(user).some((key) => affected.has(key))).toBe(true);
           }
         }
       }),
@@ -170,7 +170,7 @@ describe('RbacIndex', () => {
             expect(KEYS.filter((key) => now.includesObject({ key, clusterSetName: undefined }))).toEqual(
               KEYS.filter((key) => mayReadToken(user, key, policy)),
             );
-            if (now.fingerprint !== before[at]?.fingerprint) expect(subjectsOf(user).some((key) => affected.has(key))).toBe(true);
+            if (now.fingerprint !== before[at]?.fingerprint) expect(toSubjects(user).some((key) => affected.has(key))).toBe(true);
           }
         }
       }),
@@ -195,7 +195,7 @@ describe('RbacIndex', () => {
           for (const [key, rules] of roles) fresh.setRole(key, { rules });
           for (const [key, { subjects, roleRef }] of bindings) fresh.setBinding(key, { roleRef: { apiGroup: '', ...roleRef }, subjects });
           for (const [user, before] of seen) {
-            const hasChanged = subjectsOf(user).some((key) => index.hasChanged(key, before.changes));
+            const hasChanged = toSubjects(user).some((key) => index.hasChanged(key, before.changes));
             const names = index.namesFor(user);
             expect(names.equals(fresh.namesFor(user))).toBe(true);
             if (!names.equals(before.names)) expect(hasChanged).toBe(true);

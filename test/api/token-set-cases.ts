@@ -111,7 +111,7 @@ export const managedTokenSets: readonly Case[] = [
     'an invalid key',
     { matchExpressions: [{ key: '/', operator: 'Exists' }] },
     'matchExpressions[0].key',
-    'must be a valid label name',
+    'must be a label name',
   ),
   rejectsSelector(
     'In without values',

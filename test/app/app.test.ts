@@ -6,7 +6,7 @@ import { Subject } from 'rxjs';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { Clusters } from '../../src/api/resources.ts';
 import { createConnectionCloser, startApp } from '../../src/app/app.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterWorld } from '../clusters/cluster-world.ts';
@@ -35,7 +35,7 @@ it('drops the connections and credential of a deleted Cluster, even without a co
   const { url } = await world.serve(withIdentity((_request, reply) => void held.push(reply)));
   await world.register('prod-eu', [url]);
   const cluster = { name: 'hub', server: world.hub.url, caData: base64(world.hub.ca), skipTLSVerify: false };
-  const hub = fixedConfig(cluster, { name: 'purser', token: 'admintoken' });
+  const hub = createFixedConfig(cluster, { name: 'purser', token: 'admintoken' });
   const app = startApp({ hub, clock: systemClock, random: Math.random, log: silentLog, settings: SETTINGS });
   closing.push(() => app.stop());
   const { facade = '' } = await app.ready;

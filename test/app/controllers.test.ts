@@ -2,7 +2,7 @@ import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_c
 import { expect, it } from '@jest/globals';
 import { Leases, Secrets } from '../../src/api/resources.ts';
 import { startApp } from '../../src/app/app.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { ClusterWorld, healthy } from '../clusters/cluster-world.ts';
@@ -21,7 +21,7 @@ it('renews the Lease on a separate connection', async () => {
   subscribe('undici:client:sendHeaders', listener);
   const cluster = { name: 'hub', server: world.hub.url, caData: base64(world.hub.ca), skipTLSVerify: false };
   const log = createLogger({ level: 'silent', readable: false, write: () => {} });
-  const hub = fixedConfig(cluster, { name: 'purser', token: 'admintoken' });
+  const hub = createFixedConfig(cluster, { name: 'purser', token: 'admintoken' });
   const app = startApp({ hub, clock: systemClock, random: Math.random, log, settings: SETTINGS });
   await app.ready;
   const { url } = await world.serve(healthy());
@@ -42,7 +42,7 @@ it('runs the controllers while the façade waits for its certificate', async () 
   await world.hub.admin.create(Secrets, unusable);
   const cluster = { name: 'hub', server: world.hub.url, caData: base64(world.hub.ca), skipTLSVerify: false };
   const log = createLogger({ level: 'silent', readable: false, write: () => {} });
-  const hub = fixedConfig(cluster, { name: 'purser', token: 'admintoken' });
+  const hub = createFixedConfig(cluster, { name: 'purser', token: 'admintoken' });
   const settings = { ...SETTINGS, components: ['controller', 'facade'] as const, facadeTlsSecret: 'facade-tls' };
   const app = startApp({ hub, clock: systemClock, random: Math.random, log, settings });
   const { url } = await world.serve(healthy());

@@ -3,7 +3,7 @@
 import { expect, it } from '@jest/globals';
 import { CustomResourceDefinitions, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { type App, startApp } from '../../src/app/app.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { eventually } from '../contract/eventually.ts';
@@ -62,6 +62,6 @@ it('reports missing custom resources, then a missing certificate, then readiness
 function startTestApp(server: TestServer, metricsPort: number): App {
   const cluster = { name: 'hub', server: server.url, caData: base64(server.ca), skipTLSVerify: false };
   const settings = appSettings({ namespace: CREDENTIALS, facadeTlsSecret: CERTIFICATE, metricsPort, drainMs: 1_000 });
-  const hub = fixedConfig(cluster, { name: 'purser', token: 'admintoken' });
+  const hub = createFixedConfig(cluster, { name: 'purser', token: 'admintoken' });
   return startApp({ hub, clock: systemClock, random: Math.random, log: silentLog, settings });
 }

@@ -98,7 +98,7 @@ describe('web UI of the façade', () => {
     await tab.page.click('.space .row');
     await tab.untilText('.chain .failed', 'does not exist');
     await admin('DELETE /apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens/added-later');
-    await tab.untilText('.panel', 'does not exist, or you may not see it');
+    await tab.untilText('.panel', 'does not exist, or you are not authorized to see it');
     expect(tab.problems).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe('web UI of the façade', () => {
     await tab.untilText('.foot', `${expected.length} tokens`);
     await run.end('SIGTERM');
     await tab.page.waitForSelector('.connection.retrying');
-    expect(await tab.texts('.problem')).toEqual([expect.stringContaining('The façade does not respond.')]);
+    expect(await tab.texts('.problem')).toEqual([expect.stringContaining('The server of this page does not respond.')]);
     run = await startLocalRun(folder, '--facade-port', port);
     await tab.untilLive();
     expect(await readTokens(tab)).toEqual(await untilIssued());

@@ -218,7 +218,7 @@ describe('page of the web UI', () => {
   });
 
   it.each([
-    [403, 'Permission denied', 'Ask an administrator for a Role or ClusterRole'],
+    [403, 'Permission denied', 'Ask an administrator for permission to get, list and watch these objects'],
     [429, 'limits the rate of requests', 'retries'],
     [500, 'responded with status 500', "check Purser's log"],
   ])('shows the cause and remedy of status %d', async (status, cause, remedy) => {

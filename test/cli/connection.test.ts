@@ -41,9 +41,9 @@ describe('Connections', () => {
 
   it('returns the contexts and their namespaces', async () => {
     await using connections = connect(file);
-    const { current, contexts } = await connections.contexts();
+    const { current, contexts } = await connections.readContexts();
     expect([current, contexts.map(({ name }) => name)]).toEqual(['one', ['one', 'two']]);
-    expect([await connections.namespaceOf(undefined), await connections.namespaceOf('two')]).toEqual(['team-a', 'default']);
+    expect([await connections.readNamespace(undefined), await connections.readNamespace('two')]).toEqual(['team-a', 'default']);
   });
 
   it('finds a context by the address of its server, and ignores contexts that are not usable', async () => {
@@ -51,8 +51,8 @@ describe('Connections', () => {
     const contexts = ['broken', 'b'].map((name) => ({ name, context: { cluster: name, user: '' } }));
     await writeFile(path, JSON.stringify({ clusters: [{ name: 'b', cluster: { server: 'https://b.example.com' } }], contexts }));
     await using connections = connect(path);
-    expect(await connections.contextAt(['https://c.example.com', 'b.example.com:443'])).toBe('b');
-    expect(await connections.contextAt(['https://c.example.com'])).toBeUndefined();
+    expect(await connections.findContext(['https://c.example.com', 'b.example.com:443'])).toBe('b');
+    expect(await connections.findContext(['https://c.example.com'])).toBeUndefined();
   });
 
   it('throws a StartError that names the kubeconfig for an unknown context', async () => {

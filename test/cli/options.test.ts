@@ -1,19 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
 import { Command } from 'commander';
 import {
-  allNamespacesOption,
-  contextOption,
-  hubContextOption,
-  kubeconfigOption,
-  namespaceOption,
-  outputOption,
-  timeoutOption,
+  defineAllNamespacesOption,
+  defineContextOption,
+  defineHubContextOption,
+  defineKubeconfigOption,
+  defineNamespaceOption,
+  defineOutputOption,
+  defineTimeoutOption,
 } from '../../src/cli/options.ts';
 
 function parse(...args: readonly string[]): unknown {
   const command = new Command().exitOverride();
-  const options = [allNamespacesOption, contextOption, hubContextOption, kubeconfigOption, namespaceOption, outputOption];
-  for (const option of [...options.map((each) => each()), timeoutOption('2m', 'maximum time to wait')]) command.addOption(option);
+  const options = [
+    defineAllNamespacesOption,
+    defineContextOption,
+    defineHubContextOption,
+    defineKubeconfigOption,
+    defineNamespaceOption,
+    defineOutputOption,
+  ];
+  for (const option of [...options.map((each) => each()), defineTimeoutOption('2m', 'maximum time to wait')]) command.addOption(option);
   return command.parse(args, { from: 'user' }).opts();
 }
 

@@ -70,7 +70,7 @@ describe('requestChange', () => {
     expect(await run('suspend')).toMatch(/is suspended; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(true);
     expect(await run('rotate')).toBe(`1: ${name()} is suspended. Resume it with purser resume`);
-    expect(await run('resume')).toMatch(/is resumed; its token expires in \d+m/);
+    expect(await run('resume')).toMatch(/is no longer suspended; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(false);
   });
 
@@ -177,11 +177,11 @@ describe('inspect', () => {
     const links = await chain({ hub: bob, target: undefined });
     await bob.transport.close();
     expect(links).toEqual({
-      permission: 'not checked (needs create on subjectaccessreviews.authorization.k8s.io)',
-      cluster: `not checked (needs get on clusters.registry.purser.dev named ${world.cluster})`,
+      permission: 'not checked (needs permission to create subjectaccessreviews.authorization.k8s.io)',
+      cluster: `not checked (needs permission to get clusters.registry.purser.dev named ${world.cluster})`,
       'service account': 'not checked (needs --target-context)',
-      token: `not checked (needs get on secrets in namespace ${world.namespace})`,
-      secret: `not checked (needs get on secrets in namespace ${world.namespace})`,
+      token: `not checked (needs permission to get secrets in namespace ${world.namespace})`,
+      secret: `not checked (needs permission to get secrets in namespace ${world.namespace})`,
     });
   });
 });

@@ -5,7 +5,7 @@ import { BehaviorSubject, NEVER, type Subscription } from 'rxjs';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { Secret } from '../../src/api/resources.ts';
 import { type ClusterControllerOptions, createClusterController } from '../../src/clusters/controller.ts';
-import { objectKey } from '../../src/kube/paths.ts';
+import { objectKeyOf } from '../../src/kube/paths.ts';
 import { sleep } from '../../src/std/clock.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -61,7 +61,7 @@ export class Fleet {
     for (let index = this.clusters.size; index < size; index++) {
       const { cluster, credential } = registered({ name: `c${index}`, uid: `uid-${index}`, servers: ['https://192.0.2.1'] });
       this.clusters.set(`c${index}`, cluster);
-      if (this.#hasCredentials && credential !== undefined) this.#credentials.set(objectKey(credential), credential);
+      if (this.#hasCredentials && credential !== undefined) this.#credentials.set(objectKeyOf(credential), credential);
     }
   }
 

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { evaluateProbe } from '../../src/clusters/policy/conditions.ts';
-import { namespacesToReview, toFederationFault, toIssueScope } from '../../src/clusters/probe.ts';
+import { selectNamespaces, toFederationFault, toIssueScope } from '../../src/clusters/probe.ts';
 
 function tokenFor(namespace: string, status: ManagedToken['status'] = {}): ManagedToken {
   return { metadata: {}, spec: { serviceAccount: { namespace, name: 'deployer' } }, status } as unknown as ManagedToken;
 }
 
-describe('namespacesToReview', () => {
+describe('selectNamespaces', () => {
   it('returns each namespace that ManagedTokens name once', () =>
     expect(
-      namespacesToReview(
+      selectNamespaces(
         ['b', 'a', 'b'].map((namespace) => tokenFor(namespace)),
         undefined,
       ),
@@ -18,7 +18,7 @@ describe('namespacesToReview', () => {
 
   it('returns at most ten namespaces, those with issued tokens first', () => {
     const crowd = Array.from({ length: 50 }, (_, index) => tokenFor(`a-${index}`));
-    const namespaces = namespacesToReview([...crowd, tokenFor('z', { issuedAt: '2026-01-01T00:00:00Z' })], undefined);
+    const namespaces = selectNamespaces([...crowd, tokenFor('z', { issuedAt: '2026-01-01T00:00:00Z' })], undefined);
 
     expect(namespaces).toHaveLength(10);
     expect(namespaces[0]).toBe('z');
@@ -28,16 +28,16 @@ describe('namespacesToReview', () => {
     const issued = { issuedAt: '2026-01-01T00:00:00Z', observedGeneration: 1 };
     const at = (namespace: string, generation: number) => ({ ...tokenFor(namespace, issued), metadata: { generation } });
     const crowd = Array.from({ length: 10 }, (_, index) => at(`a${index}`, 2) as ManagedToken);
-    expect(namespacesToReview([...crowd, at('z', 1) as ManagedToken], undefined)[0]).toBe('z');
+    expect(selectNamespaces([...crowd, at('z', 1) as ManagedToken], undefined)[0]).toBe('z');
   });
 
-  it('returns an empty list if there are no ManagedTokens', () => expect(namespacesToReview([], undefined)).toEqual([]));
+  it('returns an empty list if there are no ManagedTokens', () => expect(selectNamespaces([], undefined)).toEqual([]));
 
   it('returns the namespaces in the credential Secret even before the first ManagedToken, so that a new cluster becomes Ready', () =>
-    expect(namespacesToReview([], ['b', 'a'])).toEqual(['b', 'a']));
+    expect(selectNamespaces([], ['b', 'a'])).toEqual(['b', 'a']));
 
   it('returns only namespaces in the credential Secret, those that ManagedTokens name first', () =>
-    expect(namespacesToReview([tokenFor('c'), tokenFor('a')], ['b', 'a'])).toEqual(['a', 'b']));
+    expect(selectNamespaces([tokenFor('c'), tokenFor('a')], ['b', 'a'])).toEqual(['a', 'b']));
 });
 
 describe('toIssueScope', () => {

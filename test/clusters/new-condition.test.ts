@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../src/api/cluster.gen.ts';
 import { clusterConditions, evaluateProbe, type FaultReason, type ProbedRow, toFinding } from '../../src/clusters/policy/conditions.ts';
-import { healthAfter, parseHealth, toConditions } from '../../src/clusters/policy/health.ts';
-import { eventsOf } from '../../src/clusters/status.ts';
+import { parseHealth, toConditions, updateHealth } from '../../src/clusters/policy/health.ts';
+import { deriveEvents } from '../../src/clusters/status.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -28,7 +28,7 @@ afterEach(() => {
 function conditionsAfter(...probes: readonly (FaultReason | undefined)[]): readonly ClusterCondition[] {
   let health = parseHealth([]);
   for (const reason of probes) {
-    health = healthAfter(health, evaluateProbe({ faults: reason === undefined ? [] : [{ reason, detail: '' }] }));
+    health = updateHealth(health, evaluateProbe({ faults: reason === undefined ? [] : [{ reason, detail: '' }] }));
   }
   const findings = [...(health ?? [])].map(([type, { shown }]) => [type, shown] as const);
   return toConditions(new Map(findings), [], NOW);
@@ -55,7 +55,7 @@ describe('clusterConditions with another row', () => {
   });
 
   it('records events about transitions of the condition', () => {
-    const events = eventsOf({ conditions: [...conditionsAfter(undefined)] }, { conditions: [...conditionsAfter('Throttled')] });
+    const events = deriveEvents({ conditions: [...conditionsAfter(undefined)] }, { conditions: [...conditionsAfter('Throttled')] });
     expect(events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(['Warning Throttled', 'Warning Throttled']);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClusterStatus } from '../../src/api/cluster.gen.ts';
-import { apiAudiencesOf, credentialEvidence, credentialTimes, eventsOf, isDifferentStatus } from '../../src/clusters/status.ts';
+import { apiAudiencesOf, deriveEvents, isDifferentStatus, listCredentialTimes, toCredentialEvidence } from '../../src/clusters/status.ts';
 import type { RegisteredCluster, Registry } from '../../src/targets/registry.ts';
 import { aCredential, registered } from '../targets/registration.ts';
 import { jwt } from '../targets/wire-target.ts';
@@ -9,7 +9,7 @@ function ready(status: 'True' | 'False' | 'Unknown', reason: string): ClusterSta
   return { conditions: [{ type: 'Ready', status, reason, message: `${reason}.` }] };
 }
 
-describe('eventsOf', () => {
+describe('deriveEvents', () => {
   it.each([
     ['the cluster becomes ready', {}, ready('True', 'ClusterReady'), ['Normal ClusterReady']],
     ['the cluster fails', ready('True', 'ClusterReady'), ready('False', 'Timeout'), ['Warning Timeout']],
@@ -17,7 +17,7 @@ describe('eventsOf', () => {
     ['the cluster still fails', ready('False', 'Timeout'), ready('False', 'Timeout'), []],
     ['the cluster stays ready', ready('True', 'ClusterReady'), ready('True', 'ClusterReady'), []],
   ])('returns the events when %s', (_, previous, next, expected) => {
-    expect(eventsOf(previous, next).map(({ type, reason }) => `${type} ${reason}`)).toEqual(expected);
+    expect(deriveEvents(previous, next).map(({ type, reason }) => `${type} ${reason}`)).toEqual(expected);
   });
 });
 
@@ -72,9 +72,9 @@ it('reads the validity of each credential Secret once', () => {
   };
   const { cluster } = registered({});
   const registry = registryOf([{ cluster, credential }]);
-  const first = credentialEvidence({ cluster, credential }, registry, CLIENTS);
+  const first = toCredentialEvidence({ cluster, credential }, registry, CLIENTS);
   const readsOfFirst = reads;
-  expect(credentialEvidence({ cluster, credential }, registry, CLIENTS)).toEqual(first);
+  expect(toCredentialEvidence({ cluster, credential }, registry, CLIENTS)).toEqual(first);
   expect(reads).toBe(readsOfFirst);
 });
 
@@ -82,7 +82,7 @@ it('reads the service account of a credential without a stored token only for a 
   const credential = aCredential({ serviceAccount: 'federated', cluster: 'prod-eu' });
   const evidenceOf = (name: string) => {
     const cluster = registered({ name, credential });
-    return credentialEvidence(cluster, registryOf([cluster]), CLIENTS);
+    return toCredentialEvidence(cluster, registryOf([cluster]), CLIENTS);
   };
   expect(evidenceOf('prod-eu')).toEqual({ type: 'federated', serviceAccount: 'purser-system/federated' });
   expect(evidenceOf('other')).toEqual({ type: 'missing' });
@@ -97,7 +97,7 @@ it('returns the expiry of credentials that are known to expire and that name the
     registered({ name: 'not-named', credential: aCredential({ ...expiring, cluster: 'other' }) }),
     registered({ name: 'missing', credential: null }),
   ];
-  const times = [...credentialTimes(registryOf(all), CLIENTS, false)];
+  const times = [...listCredentialTimes(registryOf(all), CLIENTS, false)];
   expect(times).toEqual([{ cluster: 'expiring', issuedAt: undefined, expiresAt: exp * 1_000, renewAt: 0 }]);
 });
 
@@ -144,6 +144,6 @@ it.each([
   ['yields no times of tokens issued by the hub in a process that does not probe clusters', false, []],
 ])('%s', (_, isProbing, expected) => {
   const federated = registered({ name: 'prod-eu', credential: aCredential({ serviceAccount: 'federated', cluster: 'prod-eu' }) });
-  const times = credentialTimes(registryOf([federated]), { ...CLIENTS, hubTokenTimes: () => HUB_TOKEN }, isProbing);
+  const times = listCredentialTimes(registryOf([federated]), { ...CLIENTS, hubTokenTimes: () => HUB_TOKEN }, isProbing);
   expect([...times]).toEqual(expected.map((each) => ({ cluster: 'prod-eu', ...each })));
 });

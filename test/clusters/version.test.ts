@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { parseVersion } from '../../src/clusters/probe.ts';
-import { distributionOf } from '../../src/clusters/status.ts';
+import { detectDistribution } from '../../src/clusters/status.ts';
 
-describe('distributionOf', () => {
+describe('detectDistribution', () => {
   it.each([
     ['v1.36.4', 'Kubernetes'],
     ['v1.28.2+k3s1', 'K3s'],
@@ -16,7 +16,7 @@ describe('distributionOf', () => {
     ['v1.26.5+vmware.2', 'Tanzu'],
     ['v1.27.6+f67aeb3', 'OpenShift'],
     ['v1.31.0-alpha.1+dirty', 'Kubernetes'],
-  ])('returns the distribution for version %s: %s', (version, expected) => expect(distributionOf(version)).toBe(expected));
+  ])('returns the distribution for version %s: %s', (version, expected) => expect(detectDistribution(version)).toBe(expected));
 });
 
 describe('parseVersion', () => {

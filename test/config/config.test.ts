@@ -185,7 +185,9 @@ describe('parseConfig', () => {
   });
 
   it.each(['socks5://user:pass@a:1', 'http://'])('rejects the proxy %s without repeating its URL', (httpsProxy) => {
-    expect(() => parseConfig(new Map(), { HTTPS_PROXY: httpsProxy })).toThrow(new StartError('HTTPS_PROXY must be an http or https URL'));
+    expect(() => parseConfig(new Map(), { HTTPS_PROXY: httpsProxy })).toThrow(
+      new StartError('HTTPS_PROXY (or https_proxy) must be an http or https URL'),
+    );
   });
 
   it('prefers the command line over the environment', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { unknownVariables } from '../../src/config/variables.ts';
+import { listUnknownVariables } from '../../src/config/variables.ts';
 
-describe('unknownVariables', () => {
+describe('listUnknownVariables', () => {
   it.each([
     ['an extra letter', 'PURSER_VERIFY_INTERVALL', 'PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)'],
     ['transposed letters', 'PURSER_LOG_LEVLE', 'PURSER_LOG_LEVLE (PURSER_LOG_LEVEL?)'],
@@ -11,7 +11,7 @@ describe('unknownVariables', () => {
     ['the name of --version', 'PURSER_VERSION', 'PURSER_VERSION'],
     ['a missing letter in a port option', 'PURSER_FACADE_PRT', 'PURSER_FACADE_PRT (PURSER_FACADE_PORT?)'],
   ])('returns a variable with %s', (_name, variable, expected) => {
-    expect(unknownVariables({ [variable]: '1' })).toEqual([expected]);
+    expect(listUnknownVariables({ [variable]: '1' })).toEqual([expected]);
   });
 
   it.each([
@@ -41,6 +41,6 @@ describe('unknownVariables', () => {
       },
     ],
   ])('ignores %s', (_name, env) => {
-    expect(unknownVariables(env)).toEqual([]);
+    expect(listUnknownVariables(env)).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
 import { createFacade, type Facade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -33,7 +33,7 @@ export function contractFacade(server: ContractServer): ContractFacade {
   beforeAll(async () => {
     await allowAlice(server);
     const cluster = { name: 'hub', server: server.url, skipTLSVerify: false, caData: base64(server.ca) };
-    transport = createTransport(fixedConfig(cluster, { name: 'purser', token: server.tokens.admin }), { clock: systemClock });
+    transport = createTransport(createFixedConfig(cluster, { name: 'purser', token: server.tokens.admin }), { clock: systemClock });
     const credential = aCredential({ token: server.tokens.admin, server: server.url, 'ca.crt': server.ca, cluster: CLUSTER });
     const target = registered({ name: CLUSTER, servers: [server.url], ca: server.ca, credential });
     const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { goJson } from '../../src/std/go-text.ts';
+import { encodeGoJson } from '../../src/std/go-text.ts';
 import { type Recording, type Relaxation, recordings } from '../support/golden.ts';
 import { clusterFacade } from './cluster-facade.ts';
 import { eventually } from './eventually.ts';
@@ -97,7 +97,7 @@ function atFacade({ request, response, ...rest }: Recording): Recording {
 /** Removes the fields that the façade hides from a recorded body. */
 const hideFields: Relaxation = (recorded, actual) => [recorded.replace(/^\{.*\}$/gm, toPublicLine), actual];
 
-const inYaml: Relaxation = (recorded, actual) => [goJson(toPublic(parse(recorded))), goJson(parse(actual))];
+const inYaml: Relaxation = (recorded, actual) => [encodeGoJson(toPublic(parse(recorded))), encodeGoJson(parse(actual))];
 
 interface PublicObject {
   readonly kind?: string;
@@ -109,9 +109,9 @@ interface PublicObject {
 
 function toPublicLine(line: string): string {
   const value = JSON.parse(line) as PublicObject;
-  if (value.kind === 'ClusterList' && value.items !== undefined) return goJson(toPublic(value));
+  if (value.kind === 'ClusterList' && value.items !== undefined) return encodeGoJson(toPublic(value));
   if (value.object?.kind !== 'Cluster') return line;
-  return `{"type":"${value.type}","object":${goJson(toPublic(value.object))}}`;
+  return `{"type":"${value.type}","object":${encodeGoJson(toPublic(value.object))}}`;
 }
 
 function toPublic(value: PublicObject): PublicObject {

@@ -5,7 +5,7 @@ import type { Subscription } from 'rxjs';
 import { type ConfigMap, ConfigMaps, Events, Leases, Namespaces, ServiceAccounts } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer, type Informer } from '../../src/kube/informer.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createElection } from '../../src/kube/lease.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
 import { SelfSubjectAccessReviews, SelfSubjectReviews, SubjectAccessReviews, TokenReviews } from '../../src/kube/reviews.ts';
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 function connect(token: string): KubeClient {
   const cluster = { name: 'c', server: server.url, caData: Buffer.from(server.ca).toString('base64'), skipTLSVerify: false };
-  const transport = createTransport(fixedConfig(cluster, { name: 'u', token }), { clock });
+  const transport = createTransport(createFixedConfig(cluster, { name: 'u', token }), { clock });
   transports.push(transport);
   return new KubeClient(transport, 'contract');
 }

@@ -7,7 +7,7 @@ import { createManagedTokenInformers } from '../../src/facade/managed-tokens/inf
 import { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
 import type { ListWatchProblem } from '../../src/kube/informer.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
@@ -126,7 +126,7 @@ describe('createManagedTokenInformers', () => {
 
   it('reports each missing permission', async () => {
     const cluster = { name: 'hub', server: server.url, caData: base64(server.ca), skipTLSVerify: false };
-    const transport = createTransport(fixedConfig(cluster, { name: 'alice', token: server.tokens.alice }), { clock });
+    const transport = createTransport(createFixedConfig(cluster, { name: 'alice', token: server.tokens.alice }), { clock });
     const client = new KubeClient(transport, 'purser');
     const informers = createManagedTokenInformers({ client, clock, random: Math.random, namespaces: undefined });
     const problems: ListWatchProblem[] = [];

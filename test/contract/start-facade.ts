@@ -9,7 +9,7 @@ import { computeWatchLimits } from '../../src/facade/limits/concurrency.ts';
 import { createLists, createListsOnDemand } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -44,7 +44,7 @@ export async function startFacade(
 ): Promise<StartedFacade> {
   const { historyCapacity, findRegistration = () => undefined, settings } = options;
   const cluster = { name: 'hub', server: server.url, caData: base64(server.ca), skipTLSVerify: false };
-  const transport = createTransport(fixedConfig(cluster, { name: 'purser', token: server.tokens.admin }), { clock });
+  const transport = createTransport(createFixedConfig(cluster, { name: 'purser', token: server.tokens.admin }), { clock });
   const hub = new KubeClient(transport, 'purser');
   await options.install(hub);
   const source = { client: hub, clock, random: Math.random };

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { createInterface } from 'node:readline';
-import { objectKey } from '../../src/kube/paths.ts';
+import { objectKeyOf } from '../../src/kube/paths.ts';
 import type { ClusterFacade } from './cluster-facade.ts';
 
 interface ListedObject {
@@ -94,7 +94,7 @@ export class WireReflector {
       next = page.metadata.continue;
       if (next === '') this.#version = page.metadata.resourceVersion;
     } while (next !== '');
-    this.#state = new Map(items.map((item) => [objectKey(item), item]));
+    this.#state = new Map(items.map((item) => [objectKeyOf(item), item]));
   }
 
   async #page(parameters: string): Promise<Page> {
@@ -129,7 +129,7 @@ export class WireReflector {
     }
     this.#version = object.metadata.resourceVersion;
     if (type === 'BOOKMARK') return;
-    const name = objectKey(object);
+    const name = objectKeyOf(object);
     if (this.#state.has(name) !== (type !== 'ADDED')) this.problem ??= new Error(`event ${type} ${name} contradicts the known objects`);
     if (type === 'DELETED') this.#state.delete(name);
     else this.#state.set(name, object);

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Secrets } from '../../src/api/resources.ts';
-import { ownAnchorName } from '../../src/targets/own-anchors.ts';
+import { toOwnAnchorName } from '../../src/targets/own-anchors.ts';
 import { onlyExhaustive } from '../support/scaled.ts';
 import { CREDENTIALS } from '../tokens/token-world.ts';
 import { CredentialWorld, textOf } from './credential-world.ts';
@@ -158,7 +158,7 @@ describe('credential controller', () => {
     it('re-creates the anchor of an interrupted renewal that a former service account of the same name owns', async () => {
       await world.begin();
       const { uid } = (await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name })).metadata;
-      const name = ownAnchorName(uid, '');
+      const name = toOwnAnchorName(uid, '');
       const labels = { 'tokens.purser.dev/managed-by': 'purser' };
       const ownerReferences = [{ apiVersion: 'v1', kind: 'ServiceAccount', name: 'purser', uid: 'former-account-uid' }];
       const metadata = { namespace: 'purser-system', name, uid: 'former', resourceVersion: '1', labels, ownerReferences };

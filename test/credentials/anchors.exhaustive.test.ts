@@ -13,7 +13,7 @@ import { Sensitive } from '../../src/std/sensitive.ts';
 import { Once } from '../../src/std/single-flight.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { readCredentialInUse } from '../../src/targets/credential.ts';
-import { effectiveOverlapMs, renewalTerms } from '../../src/targets/policy/renewal.ts';
+import { combineRenewalTerms, computeOverlapMs } from '../../src/targets/policy/renewal.ts';
 import { parseRenewal } from '../../src/targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
@@ -167,10 +167,10 @@ class Simulation {
   }
 
   #observe(): void {
-    const terms = renewalTerms([this.#cluster()]);
+    const terms = combineRenewalTerms([this.#cluster()]);
     const record = this.#renewed && parseRenewal(this.#renewed, this.#registered?.metadata.uid ?? '');
     const lifetimeMs = record === undefined ? 0 : record.expiresAt - record.renewedAt;
-    this.#longestOverlapMs = Math.max(this.#longestOverlapMs, effectiveOverlapMs(terms, lifetimeMs, PROBE_MS));
+    this.#longestOverlapMs = Math.max(this.#longestOverlapMs, computeOverlapMs(terms, lifetimeMs, PROBE_MS));
     if (this.#process.isDead || record === undefined) {
       // While no process runs, nothing can be deleted.
       for (const uid of this.#replacedAt.keys()) this.#replacedAt.set(uid, this.clock.now());

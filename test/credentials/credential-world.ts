@@ -14,7 +14,7 @@ import { report } from '../../src/runtime/report.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
-import { halfLifeAt } from '../../src/targets/policy/renewal.ts';
+import { computeRenewalSlotAt } from '../../src/targets/policy/renewal.ts';
 import { parseRenewal } from '../../src/targets/policy/renewed-secret.ts';
 import { reduceCredential } from '../../src/targets/registry.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -181,7 +181,7 @@ export class CredentialWorld {
     const [renewed, registered] = [await this.renewed(), await this.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: this.name })];
     const record = renewed && parseRenewal(renewed, registered.metadata.uid);
     if (record === undefined) throw new Error('no renewed token');
-    return halfLifeAt({ issuedAt: record.renewedAt, expiresAt: record.expiresAt }, registered.metadata.uid) ?? 0;
+    return computeRenewalSlotAt({ issuedAt: record.renewedAt, expiresAt: record.expiresAt }, registered.metadata.uid) ?? 0;
   }
 
   /** Advances the simulated clock to the time of the next renewal, and waits for the new token. */

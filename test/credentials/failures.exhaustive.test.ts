@@ -155,7 +155,7 @@ describe('renewal with a changed hub', () => {
     await world.hub.admin.create(Secrets, { metadata, type: 'Opaque', data: { mine: base64('yes') } });
     await world.run();
     const message = await world.shows('False CredentialNotStored');
-    expect(message).toContain('was not created by Purser');
+    expect(message).toContain('exists without the label');
     expect((await world.renewed())?.data).toEqual({ mine: base64('yes') });
   });
 
@@ -164,7 +164,7 @@ describe('renewal with a changed hub', () => {
     const metadata = { labels: { 'registry.purser.dev/renewed': null }, annotations: null, ownerReferences: null };
     await world.hub.admin.patch(Secrets, renewedName(), { metadata, data: null });
     await world.hub.admin.patch(Secrets, renewedName(), { data: { mine: base64('yes') } });
-    expect(await world.shows('False CredentialNotStored')).toContain('was not created by Purser. Delete it');
+    expect(await world.shows('False CredentialNotStored')).toContain('label registry.purser.dev/renewed=true. Delete the Secret');
     await world.wait(5 * MINUTE_MS, 5_000);
     expect([(await world.renewed())?.data, tokenRequests().length]).toEqual([{ mine: base64('yes') }, 1]);
     await world.shows('True ClusterReady', 'Ready');

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { apiReference } from '../../docs/generate-api.ts';
+import { renderReference } from '../../docs/generate-api.ts';
 import { ALL_LISTS } from '../../src/facade/lists.ts';
 import { buildOpenApi } from '../../src/facade/openapi.ts';
 import { readText } from '../support/repository.ts';
 
 describe('docs/api.md', () => {
   it('matches crds/ and the OpenAPI document of the façade (run `npm run generate` if this fails)', async () => {
-    expect(readText('docs/api.md')).toBe(await apiReference());
+    expect(readText('docs/api.md')).toBe(await renderReference());
   });
 });
 

@@ -1,11 +1,11 @@
 // Command lines of purser in the documentation, checked against the commands that exist.
 
 import type { Command } from 'commander';
-import { purserCommand } from '../../src/cli/purser.ts';
+import { definePurserCommand } from '../../src/cli/purser.ts';
 import { FakeClock } from '../support/clock.ts';
 
 const host = { clock: new FakeClock(), env: {}, print: () => {}, warn: () => {}, signal: new AbortController().signal };
-const purser = purserCommand(host, { run: async () => {}, dev: async () => {} });
+const purser = definePurserCommand(host, { run: async () => {}, dev: async () => {} });
 
 /** Returns the first unknown command or option of a command line, such as `option --x`; undefined if there is none. */
 export function commandProblem(line: string): string | undefined {

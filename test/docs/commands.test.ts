@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { renderTargetAccess } from '../../src/cli/manifests.ts';
-import { optionOf, variableOf } from '../../src/config/options.ts';
+import { optionOf, toVariableName } from '../../src/config/options.ts';
 import { FacadeVariable } from '../../src/config/variables.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
@@ -196,8 +196,8 @@ describe('documentation', () => {
     const variables = [...document.text.matchAll(/PURSER_[A-Z0-9_]+/g)].map(([name]) => name);
     const options = variables.map((name) => name.replace('PURSER_', '').toLowerCase().replaceAll('_', '-'));
     const ofCommands: readonly string[] = Object.values(FacadeVariable);
-    const isKnown = (name: string) => optionOf(name) !== undefined || ofCommands.includes(variableOf(name));
-    const strange = options.filter((name) => !isKnown(name) || !variables.includes(variableOf(name)));
+    const isKnown = (name: string) => optionOf(name) !== undefined || ofCommands.includes(toVariableName(name));
+    const strange = options.filter((name) => !isKnown(name) || !variables.includes(toVariableName(name)));
 
     expect({ unknown, strange }).toEqual({ unknown: [], strange: [] });
   });

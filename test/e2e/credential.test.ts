@@ -3,7 +3,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { startTimeOf } from '../../src/cli/credential/lock.mjs';
+import { readStartTime } from '../../src/cli/credential/lock.mjs';
 import { AUDIENCE, CallerWorld } from '../cli/facade/caller-world.ts';
 import { run } from '../support/run.ts';
 
@@ -47,11 +47,11 @@ describe('purser credential', () => {
   it('takes over locks of processes that do not run, and reports once that it replaces a lock that other users can read', async () => {
     await start();
     const lock = join(folder(), `${await forget()}.lock`);
-    const startedAt = startTimeOf(process.pid);
+    const startedAt = readStartTime(process.pid);
     // Not this process: the started process treats a lock of its parent as the lock of its launcher.
     const owners = [
       ['a process that ended', { pid: 2 ** 22 - 1, startedAt: '1' }],
-      ['another process with the same id', { pid: process.ppid, startedAt: `${startTimeOf(process.ppid)}0` }],
+      ['another process with the same id', { pid: process.ppid, startedAt: `${readStartTime(process.ppid)}0` }],
       ['an unknown process', {}],
     ] as const;
     for (const [name, owner] of owners) {

@@ -8,7 +8,7 @@ import { FacadeConfigMap } from '../../src/api/names.ts';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { createHubCertificateSource, type HubCertificateOptions } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
@@ -28,7 +28,8 @@ beforeAll(async () => {
   const options = { port: 0, issuer: 'https://hub.test', tokens: TEST_USERS, report: (error: unknown) => expect(error).toBeUndefined() };
   server = await startApiServer({ folder: await newFolder(), ...options });
   const cluster = { name: 'hub', server: server.url, skipTLSVerify: false, caData: Buffer.from(server.ca).toString('base64') };
-  hub = new KubeClient(createTransport(fixedConfig(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
+  const config = createFixedConfig(cluster, { name: 'admin', token: 'admintoken' });
+  hub = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
 });
 
 beforeEach(async () => {
@@ -177,6 +178,15 @@ describe('createHubCertificateSource', () => {
     expect(second.cert).not.toBe(first.cert);
     expect(new X509Certificate(second.cert).verify(new X509Certificate(ca).publicKey)).toBe(true);
     expect(await published()).toBe(ca);
+  });
+
+  it('renews the certificate with a new CA if the Secret has lost its CA certificate', async () => {
+    await source()();
+    await hub.patch(Secrets, { namespace, name: NAME }, { data: { 'ca.crt': null } });
+    clock.advance(276 * DAY_MS);
+    const { cert } = await source()();
+
+    expect(new X509Certificate(cert).verify(new X509Certificate(await published()).publicKey)).toBe(true);
   });
 
   it('replaces and publishes the CA before it expires', async () => {

@@ -5,7 +5,7 @@ import type { CertificateSource } from '../../src/facade/certificate.ts';
 import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
 import { ALL_LISTS } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -62,7 +62,7 @@ export class FacadeWorld {
     const { hub, target, settings, certificate, clock = systemClock, ...limits } = options;
     const world = new FacadeWorld(await startWireServer(hub ?? allowingHub()), await startTarget(target ?? issuingTarget()), clock);
     const cluster = { name: 'hub', server: world.hub.url, skipTLSVerify: false };
-    const transport = createTransport(fixedConfig(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
+    const transport = createTransport(createFixedConfig(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
     world.#closing.push(() => transport.close());
     const { certificate: cert, key } = issueServerCertificate(facadeAuthority, LOOPBACK_NAMES, Date.now());
     const facade = createFacade({

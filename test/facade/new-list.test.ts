@@ -7,7 +7,7 @@ import { computeWatchLimits } from '../../src/facade/limits/concurrency.ts';
 import { createLists } from '../../src/facade/lists.ts';
 import { createFilteredList } from '../../src/facade/listwatch/filtered-list.ts';
 import { buildOpenApi } from '../../src/facade/openapi.ts';
-import { object, text } from '../../src/facade/openapi-schemas.ts';
+import { describeObject, describeText } from '../../src/facade/openapi-schemas.ts';
 import type { FacadeReply, FacadeRequest, StreamedReply } from '../../src/facade/request.ts';
 import { fieldsOf, textOf } from '../../src/kubernetes/untrusted.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -23,7 +23,7 @@ const WIDGETS = createFilteredList<Widget>({
   resource: { group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true },
   verbs: ['get'],
   publicFields: ({ spec: { color } }) => ({ spec: { color } }),
-  schema: { description: 'A widget.', properties: { spec: object('Spec.', { color: text('Color.') }) }, optional: [] },
+  schema: { description: 'A widget.', properties: { spec: describeObject('Spec.', { color: describeText('Color.') }) }, optional: [] },
   columns: [{ name: 'Color', type: 'string', jsonPath: '.spec.color' }],
   selectableFields: { 'spec.color': ({ spec }) => textOf(fieldsOf(spec)['color']) },
   weightOf: () => 100,

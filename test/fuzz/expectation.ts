@@ -1,7 +1,7 @@
 // The expected response from the façade: the response from kube-apiserver, changed by the documented differences that apply.
 
 import { parse as parseYaml } from 'yaml';
-import { errorReply } from '../../src/kubernetes/reply.ts';
+import { createErrorReply } from '../../src/kubernetes/reply.ts';
 import type { StatusError } from '../../src/kubernetes/status.ts';
 import { type FuzzRequest, headerOf, queryOf } from './request.ts';
 import { type Comparable, normalizeText } from './response.ts';
@@ -49,7 +49,7 @@ export function rejection(request: FuzzRequest, error: StatusError, headers: Rea
     userAgent: headerOf(request, 'user-agent'),
     pretty: queryOf(request).get('pretty') ?? undefined,
   };
-  const reply = errorReply(error, preferences);
+  const reply = createErrorReply(error, preferences);
   return {
     status: reply.status,
     headers: {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { fixedConfig, inClusterConfig, type KubeConfigSource, loadKubeConfig, readServer } from '../../src/kube/kube-config.ts';
+import { createFixedConfig, createInClusterConfig, type KubeConfigSource, loadKubeConfig, readServer } from '../../src/kube/kube-config.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -94,28 +94,28 @@ describe('readServer', () => {
 
   it('returns an embedded certificate authority, and none for a server with a public certificate', async () => {
     const cluster = { name: 'hub', server: 'https://hub', skipTLSVerify: true, caData: 'UEVN', proxyUrl: 'https://proxy' };
-    expect(await readServer(fixedConfig(cluster, { name: 'me' }))).toEqual({
+    expect(await readServer(createFixedConfig(cluster, { name: 'me' }))).toEqual({
       server: 'https://hub',
       ca: 'PEM',
       proxy: 'https://proxy',
       isVerified: false,
     });
     const plain = { name: 'hub', server: 'https://hub', skipTLSVerify: false };
-    expect(await readServer(fixedConfig(plain, { name: 'me' }))).toEqual({ server: 'https://hub', isVerified: true });
+    expect(await readServer(createFixedConfig(plain, { name: 'me' }))).toEqual({ server: 'https://hub', isVerified: true });
   });
 });
 
-describe('inClusterConfig', () => {
+describe('createInClusterConfig', () => {
   it.each([
     ['10.0.0.1', 'https://10.0.0.1:443'],
     ['fd00::1', 'https://[fd00::1]:443'],
   ])('finds the API server at %s and the mounted token', (host, server) => {
-    const found = inClusterConfig({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: '443' }, '/run/sa');
+    const found = createInClusterConfig({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: '443' }, '/run/sa');
     expect(found.getCurrentCluster()).toMatchObject({ server, caFile: '/run/sa/ca.crt', skipTLSVerify: false });
     expect(found.getCurrentUser()).toMatchObject({ authProvider: { config: { tokenFile: '/run/sa/token' } } });
   });
 
   it('throws if the process does not run in a cluster', () => {
-    expect(() => inClusterConfig({})).toThrow('not in a cluster');
+    expect(() => createInClusterConfig({})).toThrow('KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set');
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Subscription } from 'rxjs';
 import type { Lease } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createElection, type Election, type ElectionOptions } from '../../src/kube/lease.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -73,9 +73,8 @@ afterEach(async () => {
 
 function campaign(identity: string, options: Partial<ElectionOptions> & { readonly start?: string } = {}): Candidate {
   const clock = new FakeClock(Date.parse(options.start ?? '2026-03-01T12:00:00.123Z'));
-  const transport = createTransport(fixedConfig({ name: 'c', server: server.url, skipTLSVerify: false }, { name: 'u', token: identity }), {
-    clock,
-  });
+  const config = createFixedConfig({ name: 'c', server: server.url, skipTLSVerify: false }, { name: 'u', token: identity });
+  const transport = createTransport(config, { clock });
   const client = new KubeClient(transport, 'tests');
   const problems: unknown[] = [];
   const base = {

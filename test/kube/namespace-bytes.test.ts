@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ConfigMap, Stored } from '../../src/api/resources.ts';
 import { isOverBudget, KeptObjects, keepWithin, type NamespaceBudget, recordBytes, recordedBytes } from '../../src/kube/namespace-bytes.ts';
-import { objectKey } from '../../src/kube/paths.ts';
+import { objectKeyOf } from '../../src/kube/paths.ts';
 
 const BUDGET: NamespaceBudget<ConfigMap> = { bytes: 100, small: 10, toStub: ({ metadata }) => ({ metadata }) };
 
@@ -23,7 +23,7 @@ function stubsOf(kept: KeptObjects<ConfigMap>): string[] {
 /** Returns the keys of the objects that exceed the budget of their namespace, if its smallest objects are kept whole. */
 function expectedStubs(objects: readonly Stored<ConfigMap>[]): string[] {
   const totals = new Map<string, number>();
-  const ordered = objects.toSorted((a, b) => recordedBytes(a) - recordedBytes(b) || (objectKey(a) < objectKey(b) ? -1 : 1));
+  const ordered = objects.toSorted((a, b) => recordedBytes(a) - recordedBytes(b) || (objectKeyOf(a) < objectKeyOf(b) ? -1 : 1));
   return ordered
     .filter((object) => {
       const { namespace } = object.metadata;
@@ -31,7 +31,7 @@ function expectedStubs(objects: readonly Stored<ConfigMap>[]): string[] {
       totals.set(namespace, total);
       return recordedBytes(object) > BUDGET.small && total > BUDGET.bytes;
     })
-    .map(objectKey)
+    .map(objectKeyOf)
     .sort();
 }
 
@@ -120,7 +120,7 @@ describe('KeptObjects', () => {
         for (const { name, bytes, namespace } of [...first, ...then]) {
           const object = createObject(`${name}`, bytes, namespace);
           kept.set(object);
-          current.set(objectKey(object), object);
+          current.set(objectKeyOf(object), object);
         }
         for (const key of [...current.keys()].filter((_, index) => (seed >> (index % 30)) % 2 === 1)) {
           kept.delete(key);

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage } from 'node:htt
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { forwardPort } from '../../src/kube/port-forward.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -33,7 +33,7 @@ afterAll(() => {
 
 const hub = () => {
   const server = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
-  return createTransport(fixedConfig({ name: 'hub', server, skipTLSVerify: false }, { name: 'admin', token: 'secret' }), {
+  return createTransport(createFixedConfig({ name: 'hub', server, skipTLSVerify: false }, { name: 'admin', token: 'secret' }), {
     clock: systemClock,
   });
 };
@@ -48,7 +48,7 @@ async function fetchFrom(name: string): Promise<string> {
     caData: Buffer.from(authority.certificate).toString('base64'),
     skipTLSVerify: false,
   };
-  const forwarded = createTransport(fixedConfig(cluster, { name: '' }), {
+  const forwarded = createTransport(createFixedConfig(cluster, { name: '' }), {
     clock: systemClock,
     tunnel: () => forwardPort(transport, target),
   });

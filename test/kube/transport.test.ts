@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, User } from '@kubernetes/client-node';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport, type TransportOptions } from '../../src/kube/transport.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import { createAuthority, issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -43,7 +43,7 @@ function connect(
   more: Partial<TransportOptions & { cluster: Partial<Cluster> }> = {},
 ): Transport {
   const { cluster, ...options } = more;
-  const config = fixedConfig({ name: 'c', server: server.url, skipTLSVerify: false, ...cluster }, { name: 'u', ...user });
+  const config = createFixedConfig({ name: 'c', server: server.url, skipTLSVerify: false, ...cluster }, { name: 'u', ...user });
   const transport = createTransport(config, { clock, ...options });
   closing.push(() => transport.close());
   return transport;
@@ -163,7 +163,7 @@ describe('transport', () => {
     const address = silent.address();
     const port = typeof address === 'object' ? address?.port : undefined;
     const transport = createTransport(
-      fixedConfig({ name: 'c', server: `https://127.0.0.1:${port}`, skipTLSVerify: false }, { name: 'u' }),
+      createFixedConfig({ name: 'c', server: `https://127.0.0.1:${port}`, skipTLSVerify: false }, { name: 'u' }),
       {
         clock,
       },
@@ -234,7 +234,7 @@ describe('transport', () => {
     ['an address that is not allowed', { server: 'https://169.254.169.254' }, /are not allowed/],
   ])('rejects %s', (_, cluster, message) => {
     const mayDial = (address: string) => !address.startsWith('169.254.');
-    const config = fixedConfig({ name: 'c', skipTLSVerify: false, ...cluster }, { name: 'u' });
+    const config = createFixedConfig({ name: 'c', skipTLSVerify: false, ...cluster }, { name: 'u' });
     expect(() => createTransport(config, { clock, mayDial })).toThrow(message);
   });
 

@@ -1,7 +1,7 @@
 // A client with a scripted server.
 
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport, type TransportOptions } from '../../src/kube/transport.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
@@ -19,7 +19,7 @@ export async function startWireWorld(
   options: Pick<TransportOptions, 'maxBytes'> = {},
 ): Promise<WireWorld> {
   const server = await startWireServer(handler);
-  const config = fixedConfig({ name: 'wire', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'opaque-secret' });
+  const config = createFixedConfig({ name: 'wire', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'opaque-secret' });
   const transport = createTransport(config, { clock, ...options });
   const close = async () => {
     await transport.close();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  dns1123LabelProblems,
-  dns1123SubdomainProblems,
-  labelValueProblems,
-  pathSegmentPrefixProblems,
-  pathSegmentProblems,
-  qualifiedNameProblems,
+  validateDns1123Label,
+  validateDns1123Subdomain,
+  validateLabelValue,
+  validatePathSegment,
+  validatePathSegmentPrefix,
+  validateQualifiedName,
 } from '../../src/kubernetes/names.ts';
 
 const LABEL =
@@ -17,7 +17,7 @@ const KEY =
 const LABEL_VALUE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-describe('dns1123SubdomainProblems', () => {
+describe('validateDns1123Subdomain', () => {
   it.each([
     ['a', []],
     ['a.b-c.1', []],
@@ -30,11 +30,11 @@ describe('dns1123SubdomainProblems', () => {
     ['a'.repeat(254), ['must be no more than 253 characters']],
     [`-${'a'.repeat(253)}`, ['must be no more than 253 characters', SUBDOMAIN]],
   ])('returns the problems of %j', (name, problems) => {
-    expect(dns1123SubdomainProblems(name)).toEqual(problems);
+    expect(validateDns1123Subdomain(name)).toEqual(problems);
   });
 });
 
-describe('dns1123LabelProblems', () => {
+describe('validateDns1123Label', () => {
   it.each([
     ['a', []],
     ['a'.repeat(63), []],
@@ -44,11 +44,11 @@ describe('dns1123LabelProblems', () => {
     ['a'.repeat(64), ['must be no more than 63 characters']],
     [`${'a'.repeat(64)}.b`, ['must be no more than 63 characters', 'must not contain dots']],
   ])('returns the problems of %j', (name, problems) => {
-    expect(dns1123LabelProblems(name)).toEqual(problems);
+    expect(validateDns1123Label(name)).toEqual(problems);
   });
 });
 
-describe('qualifiedNameProblems', () => {
+describe('validateQualifiedName', () => {
   it.each([
     ['a', []],
     ['My_Name.1', []],
@@ -63,11 +63,11 @@ describe('qualifiedNameProblems', () => {
     ['é'.repeat(32), ['name part must be no more than 63 bytes', `name part ${KEY}`]],
     ['a/b/c', [`a valid label key ${KEY} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]],
   ])('returns the problems of %j', (name, problems) => {
-    expect(qualifiedNameProblems(name)).toEqual(problems);
+    expect(validateQualifiedName(name)).toEqual(problems);
   });
 });
 
-describe('labelValueProblems', () => {
+describe('validateLabelValue', () => {
   it.each([
     ['', []],
     ['a', []],
@@ -76,11 +76,11 @@ describe('labelValueProblems', () => {
     ['a'.repeat(64), ['must be no more than 63 bytes']],
     [`${'a'.repeat(64)}-`, ['must be no more than 63 bytes', LABEL_VALUE]],
   ])('returns the problems of %j', (value, problems) => {
-    expect(labelValueProblems(value)).toEqual(problems);
+    expect(validateLabelValue(value)).toEqual(problems);
   });
 });
 
-describe('pathSegmentProblems', () => {
+describe('validatePathSegment', () => {
   it.each([
     ['system:node', []],
     ['', []],
@@ -88,11 +88,11 @@ describe('pathSegmentProblems', () => {
     ['..', ["may not be '..'"]],
     ['a/b%c', ["may not contain '/'", "may not contain '%'"]],
   ])('returns the problems of %j', (name, problems) => {
-    expect(pathSegmentProblems(name)).toEqual(problems);
+    expect(validatePathSegment(name)).toEqual(problems);
   });
 
   it('accepts a name of dots as a prefix', () => {
-    expect(pathSegmentPrefixProblems('..')).toEqual([]);
-    expect(pathSegmentPrefixProblems('%')).toEqual(["may not contain '%'"]);
+    expect(validatePathSegmentPrefix('..')).toEqual([]);
+    expect(validatePathSegmentPrefix('%')).toEqual(["may not contain '%'"]);
   });
 });

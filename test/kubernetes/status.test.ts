@@ -7,13 +7,13 @@ import {
   conflict,
   expired,
   forbidden,
+  formatQualifiedName,
   hasReason,
   internalError,
   invalid,
   isStatusReason,
   modified,
   notFound,
-  qualifiedName,
   reasonOfCode,
   type Status,
   type StatusError,
@@ -163,12 +163,12 @@ describe('isStatusReason', () => {
   });
 });
 
-describe('qualifiedName', () => {
+describe('formatQualifiedName', () => {
   it.each([
     [secrets, 'secrets'],
     [clusters, 'clusters.registry.purser.dev'],
   ])('formats %j as %s', (resource, name) => {
-    expect(qualifiedName(resource)).toBe(name);
+    expect(formatQualifiedName(resource)).toBe(name);
   });
 });
 

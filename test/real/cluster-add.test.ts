@@ -25,7 +25,7 @@ import { removeCluster } from '../../src/cli/cluster/remove.ts';
 import type { CommandHost } from '../../src/cli/command.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
-import { fixedConfig, loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig, loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { createTransport, type Transport, type TransportRequest } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -110,7 +110,7 @@ async function startPurser(): Promise<App> {
     { audiences: [], expirationSeconds: 36_000 },
   );
   const user = { name: 'purser', token: status?.token ?? '' };
-  const source = fixedConfig({ name: 'hub', server: hub.url, caData: base64(hub.ca), skipTLSVerify: false }, user);
+  const source = createFixedConfig({ name: 'hub', server: hub.url, caData: base64(hub.ca), skipTLSVerify: false }, user);
   const log = createLogger({ level: 'warn', readable: false, write: () => {} });
   const settings = appSettings({ namespace: 'purser-system', verifyIntervalMs: 0, probeIntervalMs: 1_000, accessIntervalMs: 1_000 });
   const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
@@ -459,7 +459,7 @@ describe('purser cluster', () => {
     expect(await token()).not.toBe(before);
     expect(await purser('cluster renew eu --hub-context hub-token --context hub-plugin')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('Check --context'),
+      stderr: expect.stringContaining('Set --context'),
     });
   });
 
@@ -482,7 +482,7 @@ describe('purser cluster', () => {
       code: 2,
       output: '',
       stderr:
-        'ManagedTokens that use Cluster eu: 1. Their Secrets keep the current tokens until the tokens expire, except Secrets of ManagedTokenSets and Secrets that only an RBAC rule for a set permits: Purser removes those.\n  team-a/ci\npurser: removal requires confirmation. Set --yes\n',
+        'ManagedTokens that use Cluster eu: 1. Their Secrets keep the current tokens until the tokens expire, except Secrets of ManagedTokenSets and Secrets of ManagedTokens whose only permission is an RBAC rule for a cluster set: Purser removes those.\n  team-a/ci\npurser: removal requires confirmation on a terminal. Set --yes to remove without confirmation\n',
     });
     await admin.hub.delete(ManagedTokens, { namespace: 'team-a', name: 'ci' });
   });

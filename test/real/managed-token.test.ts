@@ -22,7 +22,7 @@ import { type App, startApp } from '../../src/app/app.ts';
 import type { AppSettings } from '../../src/app/options.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
-import { fixedConfig, loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig, loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -113,7 +113,7 @@ async function allow(name: string): Promise<void> {
 async function startPurser(overrides: Partial<AppSettings> = {}): Promise<App> {
   const token = await requestPurserToken(hub);
   const { url, ca } = hub.cluster;
-  const source = fixedConfig({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
+  const source = createFixedConfig({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
   const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
   // By default, Purser probes Clusters only at registration, so all counted requests belong to tokens.
   const longIntervals = { probeIntervalMs: YEAR_MS, accessIntervalMs: YEAR_MS };

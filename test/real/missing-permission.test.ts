@@ -79,7 +79,7 @@ describe('façade without a permission for the list of ManagedTokens', () => {
           retryAfter: '30',
           reason: 'ServiceUnavailable',
           code: 503,
-          message: expect.stringContaining('Purser has no permission on the hub to list and watch managedtokens, roles') as unknown,
+          message: expect.stringContaining('Purser lacks a permission on the hub to list or watch managedtokens, roles') as unknown,
         });
         expect(status).toBe(503);
         expect(body).not.toContain(USER);

@@ -8,7 +8,15 @@ import { whenAborted, whileLeading } from '../../src/runtime/leadership.ts';
 import { createStreamComponent, Lifecycle } from '../../src/runtime/lifecycle.ts';
 import { report } from '../../src/runtime/report.ts';
 import { planRetry } from '../../src/runtime/retry-policy.ts';
-import { annotationsChanged, anyOf, generationChanged, ownerKeys, requestNow, selfKeys, whenSynced } from '../../src/runtime/trigger.ts';
+import {
+  annotationsChanged,
+  anyOf,
+  generationChanged,
+  mapToOwnerKeys,
+  requestNow,
+  toSelfKeys,
+  whenSynced,
+} from '../../src/runtime/trigger.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { latestRetryAt } from '../../src/tokens/policy/rotation.ts';
 import { turn } from '../kube/eventually.ts';
@@ -34,8 +42,8 @@ function object(name: string, more: ApiObject['metadata'] = {}): ApiObject {
 
 function outcomes(stopping: AbortSignal) {
   const live$ = merge(
-    tokens.changes$.pipe(filter(anyOf(generationChanged, annotationsChanged('tokens.purser.dev/'))), mergeMap(selfKeys)),
-    secrets.changes$.pipe(mergeMap(ownerKeys(ManagedTokens))),
+    tokens.changes$.pipe(filter(anyOf(generationChanged, annotationsChanged('tokens.purser.dev/'))), mergeMap(toSelfKeys)),
+    secrets.changes$.pipe(mergeMap(mapToOwnerKeys(ManagedTokens))),
   );
   const requests$ = whenSynced([tokens, secrets], () => tokens.store.keys(), live$).pipe(
     requestNow(clock),

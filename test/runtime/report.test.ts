@@ -3,7 +3,7 @@ import { from, Subject } from 'rxjs';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { conflict, statusError, unclassified } from '../../src/kubernetes/status.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
-import { failureReason, type RunReport, report } from '../../src/runtime/report.ts';
+import { type RunReport, report, toFailureReason } from '../../src/runtime/report.ts';
 import type { FailureClass } from '../../src/runtime/retry-policy.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -156,7 +156,7 @@ describe('report', () => {
   });
 });
 
-describe('failureReason', () => {
+describe('toFailureReason', () => {
   it.each([
     ['an API error by its reason', statusError('Forbidden', 'no'), 'Forbidden'],
     ['an API error without a reason', unclassified('odd'), 'Unclassified'],
@@ -165,6 +165,6 @@ describe('failureReason', () => {
     ['a TypeError', new TypeError('oops'), 'Defect'],
     ['a thrown string', 'oops', 'Defect'],
   ])('returns the reason of %s', (_case, error, reason) => {
-    expect(failureReason(error)).toBe(reason);
+    expect(toFailureReason(error)).toBe(reason);
   });
 });

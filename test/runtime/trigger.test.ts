@@ -13,11 +13,11 @@ import {
   generationChanged,
   labelsChanged,
   mapToKeys,
-  ownerKeys,
+  mapToOwnerKeys,
   type Predicate,
   requestNow,
-  selfKeys,
   statusChangedByOthers,
+  toSelfKeys,
   whenSynced,
 } from '../../src/runtime/trigger.ts';
 import { turn } from '../kube/eventually.ts';
@@ -36,7 +36,7 @@ function updated(current: Stored<ConfigMap>, previous: Stored<ConfigMap>): Chang
   return { type: 'updated', key: 'ns/x', object: current, previous };
 }
 
-describe('selfKeys', () => {
+describe('toSelfKeys', () => {
   it('returns the key of the changed object', () => {
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ hot, expectObservable }) => {
@@ -44,12 +44,12 @@ describe('selfKeys', () => {
         a: { type: 'added', key: 'ns/a', object: configMap('a') },
         d: { type: 'deleted', key: 'ns/b', object: configMap('b') },
       };
-      expectObservable(hot('-a-d-a', changes).pipe(mergeMap(selfKeys))).toBe('-a-b-a', { a: 'ns/a', b: 'ns/b' });
+      expectObservable(hot('-a-d-a', changes).pipe(mergeMap(toSelfKeys))).toBe('-a-b-a', { a: 'ns/a', b: 'ns/b' });
     });
   });
 });
 
-describe('ownerKeys', () => {
+describe('mapToOwnerKeys', () => {
   const token = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: '1' };
   const owned = (...ownerReferences: readonly (typeof token)[]) => configMap('s', { ownerReferences });
 
@@ -61,21 +61,21 @@ describe('ownerKeys', () => {
     ['no owner of another group', [{ ...token, apiVersion: 'example.com/v1alpha1' }], []],
     ['no owner of the core group', [{ ...token, apiVersion: 'v1' }], []],
   ])('returns %s', (_case, references, keys) => {
-    expect(ownerKeys(ManagedTokens)({ type: 'added', key: 'ns/s', object: owned(...references) })).toEqual(keys);
+    expect(mapToOwnerKeys(ManagedTokens)({ type: 'added', key: 'ns/s', object: owned(...references) })).toEqual(keys);
   });
 
   it('returns an owner of the core group', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', name: 'anchor', uid: '1' };
-    expect(ownerKeys(Secrets)({ type: 'deleted', key: 'ns/s', object: owned(secret) })).toEqual(['ns/anchor']);
+    expect(mapToOwnerKeys(Secrets)({ type: 'deleted', key: 'ns/s', object: owned(secret) })).toEqual(['ns/anchor']);
   });
 
   it('returns a cluster-scoped owner without a namespace', () => {
     const cluster = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', name: 'prod', uid: '1' };
-    expect(ownerKeys(Clusters)({ type: 'added', key: 'ns/s', object: owned(cluster) })).toEqual(['prod']);
+    expect(mapToOwnerKeys(Clusters)({ type: 'added', key: 'ns/s', object: owned(cluster) })).toEqual(['prod']);
   });
 
   it('returns previous and current owners once each', () => {
-    const wake = ownerKeys(ManagedTokens);
+    const wake = mapToOwnerKeys(ManagedTokens);
     expect(wake(updated(owned(), owned(token)))).toEqual(['ns/ci']);
     expect(wake(updated(owned(token), owned(token)))).toEqual(['ns/ci']);
     expect(wake({ type: 'added', key: 'ns/s', object: configMap('s') })).toEqual([]);
@@ -113,7 +113,7 @@ describe('whenSynced', () => {
   });
 
   function keys(): Observable<string> {
-    const live$ = merge(tokens.changes$.pipe(mergeMap(selfKeys)), secrets.changes$.pipe(mergeMap(mapToKeys(() => ['of-secret']))));
+    const live$ = merge(tokens.changes$.pipe(mergeMap(toSelfKeys)), secrets.changes$.pipe(mergeMap(mapToKeys(() => ['of-secret']))));
     return whenSynced([tokens, secrets], () => tokens.store.keys(), live$);
   }
 
@@ -199,7 +199,7 @@ describe('whenSynced', () => {
     }
     const client = { watch, pages: watch } as unknown as Parameters<typeof createInformer<ConfigMap>>[0]['client'];
     const informer = createInformer({ client, resource: ConfigMaps, clock: new FakeClock(), random: () => 0 });
-    const live$ = informer.changes$.pipe(mergeMap(selfKeys));
+    const live$ = informer.changes$.pipe(mergeMap(toSelfKeys));
     const subscription = whenSynced([informer], () => informer.store.keys(), live$).subscribe((key) => seen.push(key));
     await turn();
     expect([seen, informer.synced]).toEqual([['ns/a', 'ns/b'], true]);

@@ -11,7 +11,7 @@ import { statusError } from '../../src/kubernetes/status.ts';
 import { SetAuthorizer } from '../../src/sets/authorizer.ts';
 import { createSetTriggers } from '../../src/sets/controller.ts';
 import { reduceSet, type SetInformers, SetView } from '../../src/sets/informers.ts';
-import { childName, type StoredSet } from '../../src/sets/policy/template.ts';
+import { type StoredSet, toChildName } from '../../src/sets/policy/template.ts';
 import { reconcileSet } from '../../src/sets/reconcile.ts';
 import type { SetDeps } from '../../src/sets/run.ts';
 import { TrackedSets } from '../../src/sets/tracked-set.ts';
@@ -285,7 +285,7 @@ describe('createSetTriggers', () => {
     const set = { ...aSet(), metadata: { ...aSet().metadata, name } };
     const one = new Fleet(set);
     one.register(1, true);
-    const metadata = { namespace: 'team-a', name: childName(name, 'c0'), uid: 't', resourceVersion: '1' };
+    const metadata = { namespace: 'team-a', name: toChildName(name, 'c0'), uid: 't', resourceVersion: '1' };
     const foreign = { ...aChild(aSet(), 'c0'), metadata };
     one.tokens.apply(foreign);
     await one.settle(`team-a/${name}`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Backoff, exponentialMs, REFLECTOR_BACKOFF, retryUntilDone } from '../../src/std/backoff.ts';
+import { Backoff, computeExponentialMs, REFLECTOR_BACKOFF, retryUntilDone } from '../../src/std/backoff.ts';
 import { turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 
@@ -76,9 +76,9 @@ describe('Backoff', () => {
   });
 });
 
-describe('exponentialMs', () => {
+describe('computeExponentialMs', () => {
   it('returns the maximum after many failures', () => {
-    expect(exponentialMs(100_000, { initialMs: 500, maxMs: 300_000 })).toBe(300_000);
+    expect(computeExponentialMs(100_000, { initialMs: 500, maxMs: 300_000 })).toBe(300_000);
   });
 });
 

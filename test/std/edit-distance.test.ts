@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { editDistance } from '../../src/std/edit-distance.ts';
+import { computeEditDistance } from '../../src/std/edit-distance.ts';
 
 it.each([
   ['', '', 0],
@@ -9,5 +9,5 @@ it.each([
   ['interval', 'intervall', 1],
   ['levle', 'level', 2],
 ])('measures the distance between %j and %j as %i in both directions', (a, b, expected) => {
-  expect([editDistance(a, b), editDistance(b, a)]).toEqual([expected, expected]);
+  expect([computeEditDistance(a, b), computeEditDistance(b, a)]).toEqual([expected, expected]);
 });

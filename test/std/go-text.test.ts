@@ -2,17 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
   compareUtf8,
-  goFloat,
-  goJson,
-  goJsonNumber,
-  goJsonString,
-  goNumber,
-  goQuote,
-  goStructJson,
+  encodeGoJson,
+  encodeGoJsonNumber,
+  encodeGoJsonString,
+  encodeGoStructJson,
+  formatGoFloat,
+  formatGoNumber,
   isGoPrintable,
+  quoteGoString,
 } from '../../src/std/go-text.ts';
 
-describe('goQuote', () => {
+describe('quoteGoString', () => {
   it.each([
     ['', '""'],
     ['a b', '"a b"'],
@@ -24,7 +24,7 @@ describe('goQuote', () => {
     ['\u{e0001}', '"\\U000e0001"'],
     ["'<>&", '"\'<>&"'],
   ])('quotes %j', (text, quoted) => {
-    expect(goQuote(text)).toBe(quoted);
+    expect(quoteGoString(text)).toBe(quoted);
   });
 });
 
@@ -41,7 +41,7 @@ describe('isGoPrintable', () => {
   });
 });
 
-describe('goJson', () => {
+describe('encodeGoJson', () => {
   it.each([
     [null, 'null'],
     [undefined, 'null'],
@@ -54,36 +54,36 @@ describe('goJson', () => {
     [{ b: 1, a: { d: [null], c: undefined } }, '{"a":{"d":[null]},"b":1}'],
     [{ '\ufffd': 1, '😀': 2 }, '{"\ufffd":1,"😀":2}'],
   ])('encodes %j', (value, json) => {
-    expect(goJson(value)).toBe(json);
+    expect(encodeGoJson(value)).toBe(json);
   });
 
   it('returns JSON with the same meaning', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
-        expect(JSON.parse(goJson(value))).toEqual(value);
+        expect(JSON.parse(encodeGoJson(value))).toEqual(value);
       }),
     );
   });
 });
 
-describe('goStructJson', () => {
+describe('encodeGoStructJson', () => {
   it('keeps the order of the keys', () => {
-    expect(goStructJson({ b: [{ d: '<', c: 1 }], a: undefined })).toBe('{"b":[{"d":"\\u003c","c":1}]}');
+    expect(encodeGoStructJson({ b: [{ d: '<', c: 1 }], a: undefined })).toBe('{"b":[{"d":"\\u003c","c":1}]}');
   });
 });
 
-describe('goJsonString', () => {
+describe('encodeGoJsonString', () => {
   it.each([
     ['\u2028\u2029', '"\\u2028\\u2029"'],
     ['\u0001\n\t\b\f', '"\\u0001\\n\\t\\b\\f"'],
     ['\u007f', '"\u007f"'],
     ['\ud800', String.raw`"\ufffd"`],
   ])('encodes %j', (text, json) => {
-    expect(goJsonString(text)).toBe(json);
+    expect(encodeGoJsonString(text)).toBe(json);
   });
 });
 
-describe('goJsonNumber', () => {
+describe('encodeGoJsonNumber', () => {
   it.each([
     [0, '0'],
     [-0, '-0'],
@@ -95,11 +95,11 @@ describe('goJsonNumber', () => {
     [1.5e-10, '1.5e-10'],
     [1e300, '1e+300'],
   ])('encodes %d', (value, json) => {
-    expect(goJsonNumber(value)).toBe(json);
+    expect(encodeGoJsonNumber(value)).toBe(json);
   });
 });
 
-describe('goNumber', () => {
+describe('formatGoNumber', () => {
   it.each([
     [5, '5'],
     [-5, '-5'],
@@ -115,11 +115,11 @@ describe('goNumber', () => {
     [-Infinity, '-Inf'],
     [Number.NaN, 'NaN'],
   ])('formats %d', (value, text) => {
-    expect(goNumber(value)).toBe(text);
+    expect(formatGoNumber(value)).toBe(text);
   });
 });
 
-describe('goFloat', () => {
+describe('formatGoFloat', () => {
   it.each([
     [5, '5'],
     [123_456, '123456'],
@@ -127,7 +127,7 @@ describe('goFloat', () => {
     [12_345_678, '1.2345678e+07'],
     [-0.5, '-0.5'],
   ])('formats %d', (value, text) => {
-    expect(goFloat(value)).toBe(text);
+    expect(formatGoFloat(value)).toBe(text);
   });
 });
 

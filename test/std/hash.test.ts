@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { nextTurnAt } from '../../src/std/hash.ts';
+import { computeNextTurnAt } from '../../src/std/hash.ts';
 
-describe('nextTurnAt', () => {
+describe('computeNextTurnAt', () => {
   it('returns one time in every interval, always at the same offset', () => {
     const instant = fc.integer({ min: 0, max: 4e12 });
     fc.assert(
       fc.property(fc.uuid(), instant, fc.integer({ min: 1_000, max: 1e7 }), (uid, after, intervalMs) => {
-        const at = nextTurnAt('probe', uid, after, intervalMs);
+        const at = computeNextTurnAt('probe', uid, after, intervalMs);
         expect(at).toBeGreaterThan(after);
         expect(at).toBeLessThanOrEqual(after + intervalMs);
-        expect(nextTurnAt('probe', uid, at, intervalMs)).toBe(at + intervalMs);
+        expect(computeNextTurnAt('probe', uid, at, intervalMs)).toBe(at + intervalMs);
       }),
     );
   });
@@ -18,7 +18,7 @@ describe('nextTurnAt', () => {
   it('spreads objects evenly over the interval', () => {
     const tenths = new Map<number, number>();
     for (let index = 0; index < 1_000; index++) {
-      const tenth = Math.floor((nextTurnAt('probe', `uid-${index}`, 0, 10_000) % 10_000) / 1_000);
+      const tenth = Math.floor((computeNextTurnAt('probe', `uid-${index}`, 0, 10_000) % 10_000) / 1_000);
       tenths.set(tenth, (tenths.get(tenth) ?? 0) + 1);
     }
     expect(Math.min(...tenths.values())).toBeGreaterThan(60);
@@ -26,7 +26,7 @@ describe('nextTurnAt', () => {
   });
 
   it('returns at most 20 different times a second, so that objects share wake-ups', () => {
-    const times = Array.from({ length: 10_000 }, (_, index) => nextTurnAt('probe', `uid-${index}`, 7, 10_000));
+    const times = Array.from({ length: 10_000 }, (_, index) => computeNextTurnAt('probe', `uid-${index}`, 7, 10_000));
     expect(new Set(times).size).toBe(200);
   });
 });

@@ -1,9 +1,9 @@
 // The embedded API server without a socket: in-memory store, fake clock, and all controllers running.
 
-import { bootstrapPolicy } from '../../apiserver/access/bootstrap-policy.ts';
+import { createBootstrapPolicy } from '../../apiserver/access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey } from '../../apiserver/access/signing-key.ts';
 import { createApi } from '../../apiserver/api.ts';
-import { systemWriter } from '../../apiserver/controllers/controller.ts';
+import { createSystemWriter } from '../../apiserver/controllers/controller.ts';
 import { startControllers } from '../../apiserver/controllers/start.ts';
 import type { AccessApi } from '../../apiserver/endpoints/endpoint.ts';
 import { bootstrapNamespaces } from '../../apiserver/kinds/registry.ts';
@@ -25,13 +25,13 @@ export class ApiWorld {
   readonly disk = { isFull: false };
   /** Errors that the server reported. */
   readonly faults: unknown[] = [];
-  readonly #writer = systemWriter('test');
+  readonly #writer = createSystemWriter('test');
 
   private constructor(signingKey: ReturnType<typeof parseSigningKey>, stored: readonly Required<JournalEntry>[]) {
     const report = (error: unknown) => void this.faults.push(error);
     const store = new ObjectStore(memoryJournal(stored, this.disk), report);
     this.api = createApi(store, { issuer: 'https://hub.test', signingKey, tokens: TEST_USERS, clock: this.clock, report });
-    startControllers(this.api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
+    startControllers(this.api, [...bootstrapNamespaces, ...createBootstrapPolicy()]);
   }
 
   /** Starts a world, with `stored` as the objects of an earlier run. */

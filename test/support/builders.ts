@@ -8,7 +8,7 @@ import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
 import { parseTokenClaims } from '../../src/targets/policy/token-claims.ts';
-import { issuingCredentialOf } from '../../src/targets/registry.ts';
+import { toIssuingCredential } from '../../src/targets/registry.ts';
 import { type OutputContent, toOutputContent } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
 import { desiredSecret, type StoredSecret, toDataDigest, toOutputsDigest, toSecretDigest } from '../../src/tokens/policy/secret.ts';
@@ -185,7 +185,7 @@ export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'clu
   const { token, cluster = aCluster(), secret } = observation;
   const record = createRecord({
     token,
-    issuingCredential: issuingCredentialOf({ cluster }),
+    issuingCredential: toIssuingCredential({ cluster }),
     grant: { ...grant.build(), ...(token.spec.audiences && { audiences: token.spec.audiences }) },
     tokenDigest: digestOf(grant.text()),
     previous: secret && parseRecord(secret.metadata.annotations),
@@ -258,7 +258,7 @@ export class SceneBuilder {
     const token = this.#token.build();
     const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
     const outputs = cluster && toOutputsDigest(contentOf(token, cluster));
-    const issuingCredential = cluster && issuingCredentialOf({ cluster });
+    const issuingCredential = cluster && toIssuingCredential({ cluster });
     return {
       secret: undefined,
       former: [],

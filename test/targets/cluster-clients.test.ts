@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Secret, Stored } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import {
@@ -146,12 +146,12 @@ describe('ClusterClients with a registration', () => {
     [
       'a credential of another namespace',
       { controller: { kind: 'Secret', namespace: 'team-a', name: 'credential' } },
-      'Purser reads credential Secrets in the namespace purser-system, not in team-a. Move the Secret, or add its namespace to --credential-namespaces',
+      'Purser reads credential Secrets only in the namespace purser-system, not in team-a. Move the Secret and change spec.authInfo.controller, or add its namespace to --credential-namespaces',
     ],
     [
       'a service account, on a cluster that is not the hub',
       { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
-      'spec.authInfo.controller.kind may be ServiceAccount only in the Cluster that --hub-cluster names. Set --hub-cluster to prod-eu, or set spec.authInfo.controller.kind to Secret',
+      'spec.authInfo.controller.kind can be ServiceAccount only in the Cluster that --hub-cluster names. Set --hub-cluster to prod-eu, or set spec.authInfo.controller.kind to Secret',
     ],
   ])('names the remedy for %s', async (_, more, remedy) => {
     const { message } = await world.failure(at([dead], more));
@@ -518,7 +518,7 @@ describe('ClusterClients with the hub', () => {
 
   async function startHub(): Promise<WireServer> {
     const server = await startWireServer(withIdentity(grants()));
-    const config = fixedConfig({ name: 'hub', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+    const config = createFixedConfig({ name: 'hub', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
     const client = new KubeClient(createTransport(config, { clock: world.clock }), 'purser');
     start({ hub: { clusterName: 'hub', client, namespace: 'purser-system' } });
     return server;

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { createAuthority, issueClientCertificate } from '../../src/std/x509/certificates.ts';
-import { clustersOf, parseBundle, readCredential, readPins, readTokenInUse } from '../../src/targets/credential.ts';
+import { parseBundle, readClusterNames, readCredential, readPins, readTokenInUse } from '../../src/targets/credential.ts';
 import { aCredential, base64 } from './registration.ts';
 
 const authority = createAuthority(Date.now());
@@ -76,14 +76,14 @@ describe('readCredential', () => {
 
   it('ignores keys from the prototype of an object, and rejects data that is not base64', () => {
     const { metadata } = aCredential({});
-    expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('contains no credential');
+    expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('contains no complete credential');
     expect(() => readCredential({ metadata, data: { token: '%%%' } })).toThrow('not base64');
   });
 });
 
-describe('clustersOf', () => {
+describe('readClusterNames', () => {
   it('reads names that are separated by whitespace or commas', () => {
-    expect(clustersOf(aCredential({ cluster: 'prod-eu\nprod-us, dev\n' }))).toEqual(['prod-eu', 'prod-us', 'dev']);
+    expect(readClusterNames(aCredential({ cluster: 'prod-eu\nprod-us, dev\n' }))).toEqual(['prod-eu', 'prod-us', 'dev']);
   });
 
   it.each([
@@ -91,7 +91,7 @@ describe('clustersOf', () => {
     ['a blank', { cluster: 'Cg==' }],
     ['an unreadable', { cluster: '%' }],
   ])('returns no name for a Secret with %s cluster key', (_, data) => {
-    expect(clustersOf({ ...aCredential({}), data })).toEqual([]);
+    expect(readClusterNames({ ...aCredential({}), data })).toEqual([]);
   });
 });
 

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { ClusterRoleBindings, Namespaces, Pods, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Grant, TargetTokenRequest } from '../../src/targets/policy/grant.ts';
@@ -31,7 +31,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'purser-target-'));
   server = await startApiServer({ folder, port: 0, issuer: ISSUER, tokens: TEST_USERS, report: (error) => expect(error).toBeUndefined() });
   const cluster = { name: 'target', server: server.url, skipTLSVerify: false, caData: base64(server.ca) };
-  admin = new KubeClient(createTransport(fixedConfig(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
+  const config = createFixedConfig(cluster, { name: 'admin', token: 'admintoken' });
+  admin = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
   issuer = new Issuing(settings(systemClock));
 });
 

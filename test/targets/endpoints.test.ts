@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { serversFor } from '../../src/targets/endpoints.ts';
+import { orderServers } from '../../src/targets/endpoints.ts';
 
-describe('serversFor', () => {
+describe('orderServers', () => {
   const endpoint = (clientCIDR: string, serverAddress: string) => ({ clientCIDR, serverAddress });
   const endpoints = [
     endpoint('0.0.0.0/0', 'public'),
@@ -24,7 +24,7 @@ describe('serversFor', () => {
     ],
     ['as registered if no clientCIDR matches', '', ['public', 'inside', 'near', 'near-2', 'public-6', 'inside-6']],
   ])('orders addresses: %s', (_, own, names) => {
-    expect(serversFor(endpoints, own)).toEqual(names.map((name) => `https://${name}`));
+    expect(orderServers(endpoints, own)).toEqual(names.map((name) => `https://${name}`));
   });
 
   it('returns each address once, without those that are not allowed', () => {
@@ -34,6 +34,6 @@ describe('serversFor', () => {
       endpoint('10.0.0.0/8', 'http://b'),
       endpoint('x/y', 'c'),
     ];
-    expect(serversFor(given, '10.0.0.1')).toEqual(['https://a', 'https://c']);
+    expect(orderServers(given, '10.0.0.1')).toEqual(['https://a', 'https://c']);
   });
 });

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret, Stored } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { digestOf } from '../../src/std/digest.ts';
@@ -37,7 +37,7 @@ beforeEach(async () => {
     const items = stored.filter(({ metadata }) => query.get('fieldSelector') === `metadata.name=${metadata.name}`);
     reply.json(200, { apiVersion: 'v1', kind: 'SecretList', metadata: { resourceVersion: '9' }, items });
   });
-  const config = fixedConfig({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'purser' });
+  const config = createFixedConfig({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'purser' });
   client = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
   clients = new ClusterClients(settings(clock, { hub: { client, namespace: 'elsewhere' } }));
   const credential = aCredential({ token: 'old-token', server: target.url });

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -46,7 +46,7 @@ beforeEach(async () => {
   hub = await startWireServer(respondAsHub);
   target = await startTarget((_, reply) => reply.text(200, 'ok'));
   other = await startTarget((_, reply) => reply.text(200, 'ok'));
-  const config = fixedConfig({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'purser' });
+  const config = createFixedConfig({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'purser' });
   client = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
   clients = new ClusterClients(settings(clock, { hub: { client, namespace: CREDENTIALS } }));
 });
@@ -299,7 +299,7 @@ describe('HubServiceAccounts', () => {
       allowed = [action];
       await expect(use()).rejects.toMatchObject({
         reason: 'CredentialMissing',
-        detail: expect.stringMatching(new RegExp(` may ${action}.* on the hub, and so could a cluster .*\\. Remove the permission, or`)),
+        detail: expect.stringMatching(new RegExp(` can ${action}.* on the hub, so a cluster .* do the same\\. Remove the permission, or`)),
         isLasting: false,
       });
       expect([tokenRequests().length, target.requests.length]).toEqual([0, 0]);

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
@@ -45,7 +45,7 @@ function respondAs({ keys, uid, username = ADMIN }: Identity): WireHandler {
 
 async function start(ofHub: Identity): Promise<void> {
   hub = await startWireServer(respondAs(ofHub));
-  const config = fixedConfig({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+  const config = createFixedConfig({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
   const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
   world = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
 }
@@ -128,7 +128,7 @@ describe('HubIdentity', () => {
   it("rejects service accounts in Purser's namespace at the hub's own address", async () => {
     await start({});
     const { target } = await registeredAt({ username: ADMIN }, 'opaque');
-    const config = fixedConfig({ name: 'hub', server: target.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+    const config = createFixedConfig({ name: 'hub', server: target.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
     const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
     const another = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
     const cluster = registered({ servers: [target.url], ca: authority.certificate });

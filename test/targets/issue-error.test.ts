@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { StatusError, type StatusReason } from '../../src/kubernetes/status.ts';
-import { statusFailure, transportFailure } from '../../src/targets/issue-error.ts';
+import { toStatusFailure, toTransportFailure } from '../../src/targets/issue-error.ts';
 
 function errorResponse(code: number, message = 'no', more: { reason?: StatusReason; retryAfterSeconds?: number } = {}): StatusError {
   const { retryAfterSeconds, reason } = more;
@@ -18,7 +18,7 @@ function errorResponse(code: number, message = 'no', more: { reason?: StatusReas
   });
 }
 
-describe('transportFailure', () => {
+describe('toTransportFailure', () => {
   it.each([
     ['DEPTH_ZERO_SELF_SIGNED_CERT', true],
     ['SELF_SIGNED_CERT_IN_CHAIN', true],
@@ -29,8 +29,8 @@ describe('transportFailure', () => {
     ['ECONNREFUSED', false],
   ])('mentions the missing caBundle for %s: %s', (code, isMentioned) => {
     const error = new TransportError(code, 'what happened');
-    expect(transportFailure(error, true).message.includes('the Cluster has no caBundle')).toBe(isMentioned);
-    expect(transportFailure(error).message).not.toContain('caBundle');
+    expect(toTransportFailure(error, true).message.includes('the Cluster has no caBundle')).toBe(isMentioned);
+    expect(toTransportFailure(error).message).not.toContain('caBundle');
   });
 
   it.each([
@@ -57,14 +57,14 @@ describe('transportFailure', () => {
     ['HPE_INVALID_CONSTANT', 'ResponseUntrusted'],
     ['UND_ERR_HEADERS_OVERFLOW', 'ResponseUntrusted'],
   ])('converts %s to %s', (code, reason) => {
-    expect(transportFailure(new TransportError(code, 'what happened'))).toMatchObject({
+    expect(toTransportFailure(new TransportError(code, 'what happened'))).toMatchObject({
       reason,
       message: expect.stringMatching(/: what happened$/),
     });
   });
 });
 
-describe('statusFailure', () => {
+describe('toStatusFailure', () => {
   it.each([
     [307, 'the server redirects (307)', 'ResponseUntrusted'],
     [400, 'cannot bind token', 'RequestRejected'],
@@ -84,7 +84,7 @@ describe('statusFailure', () => {
     [503, 'apiserver is shutting down', 'TargetFailed'],
     [504, 'Timeout', 'ClusterTimeout'],
   ])('converts %i "%s" to %s', (code, message, reason) => {
-    expect(statusFailure(errorResponse(code, message))).toMatchObject({ reason });
+    expect(toStatusFailure(errorResponse(code, message))).toMatchObject({ reason });
   });
 
   it.each([
@@ -95,14 +95,14 @@ describe('statusFailure', () => {
     ['Retry-After of 7 s in a 503', 503, 7, 7_000],
     ['a 503 without Retry-After', 503, undefined, undefined],
   ])('returns the time until the next request for %s', (_, code, retryAfterSeconds, retryAfterMs) => {
-    const failure = statusFailure(errorResponse(code, 'no', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }));
+    const failure = toStatusFailure(errorResponse(code, 'no', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }));
     expect(failure.retryAfterMs).toBe(retryAfterMs);
   });
 
   it('keeps the Status only of errors that the request caused', () => {
-    expect(statusFailure(errorResponse(422, 'is invalid')).status).toMatchObject({ code: 422, message: 'is invalid' });
-    expect(statusFailure(errorResponse(401)).status).toBeUndefined();
-    expect(statusFailure(errorResponse(403, 'User "x" cannot create resource "y"')).status).toBeUndefined();
-    expect(statusFailure(errorResponse(500)).status).toBeUndefined();
+    expect(toStatusFailure(errorResponse(422, 'is invalid')).status).toMatchObject({ code: 422, message: 'is invalid' });
+    expect(toStatusFailure(errorResponse(401)).status).toBeUndefined();
+    expect(toStatusFailure(errorResponse(403, 'User "x" cannot create resource "y"')).status).toBeUndefined();
+    expect(toStatusFailure(errorResponse(500)).status).toBeUndefined();
   });
 });

@@ -163,14 +163,14 @@ describe('issueToken with an error response', () => {
       404,
       'secrets',
       bound,
-      'the object to bind the token to was not found, or has a different UID: the cluster has no Secret deploy/anchor. Create it on the cluster, or change spec.boundObjectRef',
+      'the object to bind the token to was not found, or has a different UID: the cluster has no Secret deploy/anchor. If spec.boundObjectRef names it, create it on the cluster or change spec.boundObjectRef',
     ],
     [
       'another Secret of the same name',
       409,
       'Secret',
       bound,
-      'the object to bind the token to was not found, or has a different UID: the Secret deploy/anchor has a different UID. Change or remove spec.boundObjectRef.uid',
+      'the object to bind the token to was not found, or has a different UID: the Secret deploy/anchor has a different UID. If spec.boundObjectRef names it, change or remove spec.boundObjectRef.uid',
     ],
   ])('reports a remedy and the Status from the target: %s', async (_, ...[code, kind, request, message]) => {
     const status = errorStatus(code, 'x not found', { details: { name: 'x', kind } });

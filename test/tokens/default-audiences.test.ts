@@ -112,7 +112,7 @@ describe('token controller and a ManagedToken without audiences', () => {
     await world.eventually(async () => expect(await world.condition('Ready')).toBe('False InvalidSpec'));
     expect([await world.secret(), requests().length]).toEqual([undefined, 1]);
     expect((await world.get()).status?.conditions?.[0]?.message).toBe(
-      "The spec is invalid: spec.audiences is not set, and Purser is not configured to allow the audiences of the cluster's API server. Set spec.audiences.",
+      "The spec is invalid: spec.audiences is not set, and Purser does not allow the audiences of the cluster's API server. Set spec.audiences.",
     );
 
     await publish([AUDIENCE]);

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { FailureReason } from '../../src/api/reasons.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import type { IssuanceAttempt } from '../../src/telemetry/metrics.ts';
-import { countIssuance, eventsOf } from '../../src/tokens/events.ts';
+import { countIssuance, deriveEvents } from '../../src/tokens/events.ts';
 import type { IssuePlan } from '../../src/tokens/policy/plan.ts';
 import { renewAt } from '../../src/tokens/policy/rotation.ts';
 import { type Step, toFailure } from '../../src/tokens/run.ts';
@@ -13,10 +13,10 @@ import { FakeClock } from '../support/clock.ts';
 function messagesOf(step: Partial<Step>, next = {}): readonly string[] {
   const token = { metadata: {}, spec: { revocation: 'None', rotation: { renewBefore: '8h' } } };
   const observation = { token, former: [] } as unknown as Step['observation'];
-  return eventsOf({ observation, isDone: true, ...step }, { previous: {}, next }, undefined).map(({ message }) => message);
+  return deriveEvents({ observation, isDone: true, ...step }, { previous: {}, next }, undefined).map(({ message }) => message);
 }
 
-describe('eventsOf', () => {
+describe('deriveEvents', () => {
   it.each(Object.keys(FailureReason) as (keyof typeof FailureReason)[])('returns a sentence for %s', (reason) => {
     fc.assert(
       fc.property(fc.constantFrom('', 'a detail', 'a detail (in parentheses)'), (detail) => {

@@ -130,6 +130,6 @@ describe('loadRecordKey', () => {
     failures = [statusError('Forbidden', 'no permission'), statusError('InternalError', 'unavailable')];
     await load();
     expect(requests).toEqual([LIST, LIST, LIST, 'create']);
-    expect(lines.filter((line) => line.includes('cannot read or create record key'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('record key not loaded'))).toHaveLength(2);
   });
 });

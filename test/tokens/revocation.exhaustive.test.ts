@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
-import { credentialKeys, issuingCredentialOf } from '../../src/targets/registry.ts';
+import { credentialKeysOf, toIssuingCredential } from '../../src/targets/registry.ts';
 import { onlyExhaustive } from '../support/scaled.ts';
 import { TokenWorld } from './token-world.ts';
 
@@ -499,10 +499,10 @@ describe('token controller and status.anchors', () => {
     const first = await issueToken();
     await world.register(`${world.cluster}-b`, world.targets[1]);
     const cluster = await world.hub.admin.get(Clusters, { name: `${world.cluster}-b` });
-    const [key = ''] = credentialKeys(cluster);
+    const [key = ''] = credentialKeysOf(cluster);
     const [namespace = '', name = ''] = key.split('/');
     const credential = await world.hub.admin.get(Secrets, { namespace, name });
-    const registration = { serviceAccount: 'deployer', ...issuingCredentialOf({ cluster, credential }) };
+    const registration = { serviceAccount: 'deployer', ...toIssuingCredential({ cluster, credential }) };
     const anchors = Array.from({ length: 16 }, (_, index) => ({
       cluster: `${world.cluster}-b`,
       namespace: `ns-${index}`,

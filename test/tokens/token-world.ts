@@ -31,7 +31,7 @@ import { createHubInformers } from '../../src/app/app.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
-import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
@@ -107,7 +107,7 @@ export class TestServer {
 
   client(token: string): KubeClient {
     const cluster = { name: 'test', server: this.url, caData: base64(this.ca), skipTLSVerify: false };
-    return new KubeClient(createTransport(fixedConfig(cluster, { name: 'test', token }), { clock: systemClock }), 'tests');
+    return new KubeClient(createTransport(createFixedConfig(cluster, { name: 'test', token }), { clock: systemClock }), 'tests');
   }
 
   /** Stops the server and keeps its data. */

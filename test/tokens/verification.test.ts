@@ -6,7 +6,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { Registry } from '../../src/targets/registry.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
-import { stretchedIntervalMs, Verification } from '../../src/tokens/verification.ts';
+import { stretchIntervalMs, Verification } from '../../src/tokens/verification.ts';
 import { turn } from '../kube/eventually.ts';
 import { startWireWorld } from '../kube/wire-world.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
@@ -27,7 +27,7 @@ interface Parts {
   readonly status?: object;
 }
 
-describe('stretchedIntervalMs', () => {
+describe('stretchIntervalMs', () => {
   it.each([
     ['few tokens', 400, 0, 1],
     ['a request per second', 450, 0, 1],
@@ -36,14 +36,14 @@ describe('stretchedIntervalMs', () => {
     ['100,000 tokens of an hour, each renewed after 45 minutes', 100_000, 100_000 / 2_700, 8],
     ['the issuance of 100,000 tokens within 20 minutes', 100_000, 100_000 / 1_200, 4],
   ])('returns the interval for %s', (_case, tokens, issuancesPerSecond, factor) => {
-    const ms = stretchedIntervalMs(INTERVAL, tokens, issuancesPerSecond);
+    const ms = stretchIntervalMs(INTERVAL, tokens, issuancesPerSecond);
     expect(ms).toBe(factor * INTERVAL);
     const perSecond = (tokens * 2) / (ms / 1_000);
     expect(perSecond).toBeLessThanOrEqual(Math.max(1, 0.2 * 4 * issuancesPerSecond));
   });
 
   it('returns 0 for 0, which disables verification', () => {
-    expect(stretchedIntervalMs(0, 100_000, 1)).toBe(0);
+    expect(stretchIntervalMs(0, 100_000, 1)).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Authenticators, authenticate } from '../../access/authenticate.ts';
-import { claimsFor } from '../../access/service-account-tokens.ts';
+import { createClaims } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey, signToken } from '../../access/signing-key.ts';
 import { core, storedObjects } from './stored-objects.ts';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const serviceAccounts = { issuer: 'https://hub.test', key, audiences, objects: storedObjects(serviceAccount) };
   authenticators = { staticTokens: new Map([['alicetoken', alice]]), serviceAccounts, audiences };
   token = await signToken(
-    { ...claimsFor({ issuer: 'https://hub.test', id: 'j', serviceAccount, audiences, lifetimeSeconds: 600 }, now) },
+    { ...createClaims({ issuer: 'https://hub.test', id: 'j', serviceAccount, audiences, lifetimeSeconds: 600 }, now) },
     key,
   );
 });

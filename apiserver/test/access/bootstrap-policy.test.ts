@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { type AccessAttributes, decide } from '../../../src/kubernetes/rbac.ts';
-import { bootstrapPolicy } from '../../access/bootstrap-policy.ts';
-import { storedPolicy } from '../../access/policy.ts';
+import { createBootstrapPolicy } from '../../access/bootstrap-policy.ts';
+import { createStoredPolicy } from '../../access/policy.ts';
 import { storedObjects } from './stored-objects.ts';
 
-const policy = storedPolicy(storedObjects(...bootstrapPolicy()));
+const policy = createStoredPolicy(storedObjects(...createBootstrapPolicy()));
 const path = (text: string, verb = 'get'): AccessAttributes => ({ type: 'path', verb, path: text });
 const create = (group: string, resource: string): AccessAttributes => ({
   type: 'resource',
@@ -16,7 +16,7 @@ const create = (group: string, resource: string): AccessAttributes => ({
   namespace: '',
 });
 
-describe('bootstrapPolicy', () => {
+describe('createBootstrapPolicy', () => {
   it.each([
     ['system:unauthenticated', path('/version'), true],
     ['system:unauthenticated', path('/readyz'), true],
@@ -35,11 +35,12 @@ describe('bootstrapPolicy', () => {
   });
 
   it('labels all objects as RBAC defaults', () => {
-    for (const { metadata } of bootstrapPolicy()) expect(metadata.labels).toMatchObject({ 'kubernetes.io/bootstrapping': 'rbac-defaults' });
+    const label = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
+    for (const { metadata } of createBootstrapPolicy()) expect(metadata.labels).toMatchObject(label);
   });
 
   it('aggregates view into edit, and edit into admin', () => {
-    const labelsOf = (name: string) => bootstrapPolicy().find(({ metadata }) => metadata.name === name)?.metadata.labels;
+    const labelsOf = (name: string) => createBootstrapPolicy().find(({ metadata }) => metadata.name === name)?.metadata.labels;
     expect(labelsOf('view')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' });
     expect(labelsOf('edit')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AccessAttributes, PolicyRule } from '../../../src/kubernetes/rbac.ts';
 import { impersonate } from '../../access/impersonate.ts';
-import { storedPolicy } from '../../access/policy.ts';
+import { createStoredPolicy } from '../../access/policy.ts';
 import { exchange } from '../recorded.ts';
 import { binding, role, storedObjects } from './stored-objects.ts';
 
@@ -20,7 +20,7 @@ const listPods: AccessAttributes = {
 const impersonateRule = (...resources: readonly string[]): PolicyRule => ({ verbs: ['impersonate'], apiGroups: [''], resources });
 
 function policy(...rules: readonly PolicyRule[]) {
-  return storedPolicy(storedObjects(role('r', rules), binding('r', 'alice')));
+  return createStoredPolicy(storedObjects(role('r', rules), binding('r', 'alice')));
 }
 
 function headers(user: string, ...groups: readonly string[]): Readonly<Record<string, readonly string[]>> {

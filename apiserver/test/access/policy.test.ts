@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { accessForbidden } from '../../../src/kubernetes/access-forbidden.ts';
 import type { AccessAttributes } from '../../../src/kubernetes/rbac.ts';
-import { authorize, storedPolicy } from '../../access/policy.ts';
+import { authorize, createStoredPolicy } from '../../access/policy.ts';
 import { exchange } from '../recorded.ts';
 import { binding, role, storedObjects } from './stored-objects.ts';
 
@@ -61,7 +61,7 @@ describe('authorize', () => {
     binding('here', 'bob', { namespace: 'lab', roleKind: 'Role' }),
     binding('gone', 'bob'),
   ];
-  const policy = storedPolicy(storedObjects(...objects));
+  const policy = createStoredPolicy(storedObjects(...objects));
 
   it.each([
     ['alice', '', true],

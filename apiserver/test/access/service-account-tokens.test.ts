@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
   type BoundClaims,
-  claimsFor,
+  createClaims,
   type TokenGrant,
   type TokenIssuer,
   verifyServiceAccountToken,
@@ -43,7 +43,7 @@ function token(grant: Partial<TokenGrant> = {}): Promise<string> {
     audiences: ['https://hub.test'],
     lifetimeSeconds: 3600,
   };
-  return signToken({ ...claimsFor({ ...defaults, ...grant }, now) }, key);
+  return signToken({ ...createClaims({ ...defaults, ...grant }, now) }, key);
 }
 
 function decodePart(part: string | undefined): unknown {

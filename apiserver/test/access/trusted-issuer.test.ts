@@ -4,7 +4,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../../../test/support/wire-server.ts';
 import { authenticate } from '../../access/authenticate.ts';
-import { generateSigningKey, keySet, openIdConfiguration, parseSigningKey, type SigningKey, signToken } from '../../access/signing-key.ts';
+import {
+  createKeySet,
+  createOpenIdDocument,
+  generateSigningKey,
+  parseSigningKey,
+  type SigningKey,
+  signToken,
+} from '../../access/signing-key.ts';
 import { TrustedTokenVerifier } from '../../access/trusted-issuer.ts';
 import { startApiServer } from '../../server.ts';
 import { storedObjects } from './stored-objects.ts';
@@ -30,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => issuer.close());
 
 const serve: WireHandler = ({ path }, reply) => {
-  const documents = path.startsWith('/.well-known/') ? openIdConfiguration(ISSUER, `${issuer.url}/openid/v1/jwks`) : keySet(key);
+  const documents = path.startsWith('/.well-known/') ? createOpenIdDocument(ISSUER, `${issuer.url}/openid/v1/jwks`) : createKeySet(key);
   return reply.text(200, documents.body);
 };
 
@@ -79,7 +86,7 @@ describe('TrustedTokenVerifier', () => {
 
   it.each<[string, WireHandler]>([
     ['rejects requests', (_, reply) => reply.text(403, 'forbidden')],
-    ['has a document of another issuer', (_, reply) => reply.text(200, openIdConfiguration('https://elsewhere.test', issuer.url).body)],
+    ['has a document of another issuer', (_, reply) => reply.text(200, createOpenIdDocument('https://elsewhere.test', issuer.url).body)],
     ['returns no JSON', (_, reply) => reply.text(200, '<html>')],
     ['does not respond', (_, reply) => reply.reset()],
   ])('rejects all tokens while the issuer %s', async (_, handler) => {

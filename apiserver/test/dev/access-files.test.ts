@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { fixedConfig, loadKubeConfig } from '../../../src/kube/kube-config.ts';
+import { createFixedConfig, loadKubeConfig } from '../../../src/kube/kube-config.ts';
 import { newFolder } from '../../../test/support/folders.ts';
 import { createKubeconfig, writeAccessFiles } from '../../dev/access-files.ts';
 import { openDataFolder } from '../../dev/data-folder.ts';
@@ -13,7 +13,7 @@ const hub: Omit<LocalServer, 'issueServingCertificate'> = {
   port: 7443,
   ca: 'PEM\n',
   tokens: { admin: 'opaque-a', alice: 'opaque-b' },
-  admin: fixedConfig({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
+  admin: createFixedConfig({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
 };
 const target: Omit<LocalServer, 'issueServingCertificate'> = {
   ...hub,

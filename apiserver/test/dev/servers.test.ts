@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { tokensFor, usersByToken } from '../../dev/servers.ts';
+import { addMissingTokens, toUsersByToken } from '../../dev/servers.ts';
 
 function counter(): () => string {
   let count = 0;
   return () => `opaque-${++count}`;
 }
 
-describe('tokensFor', () => {
+describe('addMissingTokens', () => {
   it('creates a token for each user of each server', () => {
-    expect(tokensFor(['hub', 'target-1'], {}, counter())).toEqual({
+    expect(addMissingTokens(['hub', 'target-1'], {}, counter())).toEqual({
       hub: { admin: 'opaque-1', alice: 'opaque-2', bob: 'opaque-3' },
       'target-1': { admin: 'opaque-4' },
     });
@@ -16,13 +16,13 @@ describe('tokensFor', () => {
 
   it('keeps known tokens, including those of servers outside the list', () => {
     const known = { hub: { admin: 'a', alice: 'b', bob: 'c' }, 'target-2': { admin: 'd' } };
-    expect(tokensFor(['hub', 'target-1'], known, counter())).toEqual({ ...known, 'target-1': { admin: 'opaque-1' } });
+    expect(addMissingTokens(['hub', 'target-1'], known, counter())).toEqual({ ...known, 'target-1': { admin: 'opaque-1' } });
   });
 });
 
-describe('usersByToken', () => {
+describe('toUsersByToken', () => {
   it('adds only the administrator to system:masters', () => {
-    expect([...usersByToken({ admin: 'a', alice: 'b', bob: 'c' })]).toEqual([
+    expect([...toUsersByToken({ admin: 'a', alice: 'b', bob: 'c' })]).toEqual([
       ['a', { name: 'admin', groups: ['system:masters'] }],
       ['b', { name: 'alice', groups: [] }],
       ['c', { name: 'bob', groups: [] }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type WelcomeOptions, welcomeText } from '../../dev/welcome.ts';
+import { formatWelcomeText, type WelcomeOptions } from '../../dev/welcome.ts';
 
 const run: WelcomeOptions = {
   hub: { name: 'hub', url: 'https://127.0.0.1:7443', kubeconfig: '/home/me/purser/.purser/kubeconfig' },
@@ -12,11 +12,11 @@ const run: WelcomeOptions = {
   cwd: '/home/me/purser',
 };
 
-const commands = (options: WelcomeOptions) => welcomeText(options).match(/^ {2}(export|kubectl) .+$/gm) ?? [];
+const commands = (options: WelcomeOptions) => formatWelcomeText(options).match(/^ {2}(export|kubectl) .+$/gm) ?? [];
 
-describe('welcomeText', () => {
+describe('formatWelcomeText', () => {
   it('prints addresses, kubeconfig files and three commands', () => {
-    expect(welcomeText(run)).toBe(`Purser is ready:
+    expect(formatWelcomeText(run)).toBe(`Purser is ready:
 
   hub       https://127.0.0.1:7443                       .purser/kubeconfig
   target-1  https://127.0.0.1:40001                      .purser/target-1.kubeconfig
@@ -35,20 +35,20 @@ Press Ctrl-C to stop. Data is stored in .purser. The log follows: warnings, and 
   });
 
   it('prints no address of a web UI that is not served', () => {
-    expect(welcomeText({ ...run, page: undefined })).not.toContain('web UI');
+    expect(formatWelcomeText({ ...run, page: undefined })).not.toContain('web UI');
   });
 
   it('marks the target without a stored credential', () => {
     const second = { ...run.hub, name: 'target-2' };
-    expect(welcomeText(run)).not.toContain('trusts');
-    expect(welcomeText({ ...run, targets: [...run.targets, second] })).toMatch(
+    expect(formatWelcomeText(run)).not.toContain('trusts');
+    expect(formatWelcomeText({ ...run, targets: [...run.targets, second] })).toMatch(
       /^ {2}target-2 .+ \(trusts the hub, no stored credential\)$/m,
     );
   });
 
   it('prints at most one screen for 100 targets', () => {
     const targets = Array.from({ length: 100 }, (_, index) => ({ ...run.hub, name: `target-${index + 1}` }));
-    const text = welcomeText({ ...run, targets });
+    const text = formatWelcomeText({ ...run, targets });
     expect(text.split('\n').length).toBeLessThanOrEqual(24);
     expect(text).toMatch(/^ {2}… +more targets: 95 +\.purser$/m);
   });

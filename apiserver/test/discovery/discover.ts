@@ -1,7 +1,7 @@
 // Requests discovery documents without a server.
 
 import type { Reply } from '../../../src/kubernetes/reply.ts';
-import { discoveryReply } from '../../discovery/route.ts';
+import { serveDiscovery } from '../../discovery/route.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { builtInKinds } from '../../kinds/registry.ts';
 import { secretKind } from '../../kinds/secret.ts';
@@ -38,7 +38,7 @@ export function discover(
 ): Reply | undefined {
   const { pathname, searchParams } = new URL(url, 'https://127.0.0.1');
   const request = { method, path: pathname, query: searchParams, accept, userAgent, ifNoneMatch };
-  return discoveryReply(request, { kinds, serverAddress: '127.0.0.1:6443' });
+  return serveDiscovery(request, { kinds, serverAddress: '127.0.0.1:6443' });
 }
 
 /** Returns the body of a response. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { groupsOf } from '../../discovery/groups.ts';
+import { toGroups } from '../../discovery/groups.ts';
 import { KINDS, widgetKind } from './discover.ts';
 
-describe('groupsOf', () => {
+describe('toGroups', () => {
   it('returns groups in Kubernetes order, with custom groups last', () => {
-    expect(groupsOf([widgetKind(), ...KINDS]).map(({ name }) => name)).toEqual([
+    expect(toGroups([widgetKind(), ...KINDS]).map(({ name }) => name)).toEqual([
       '',
       'authentication.k8s.io',
       'authorization.k8s.io',

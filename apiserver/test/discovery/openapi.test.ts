@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { customKind } from '../../kinds/custom.ts';
+import { toCustomKind } from '../../kinds/custom.ts';
 import { customResourceDefinitionKind } from '../../kinds/definition.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { builtInKinds } from '../../kinds/registry.ts';
@@ -12,7 +12,7 @@ function hashOf(path: string): string {
   return String(discover(path)?.headers['etag']).replaceAll('"', '');
 }
 
-describe('openApiReply', () => {
+describe('serveOpenApi', () => {
   it('returns an index of documents by group and version', () => {
     const { paths } = document('/openapi/v3');
     expect(Object.keys(paths as object)).toEqual([
@@ -69,7 +69,7 @@ describe('openApiReply', () => {
 const spec = { type: 'object', description: 'Desired state.', properties: { size: { type: 'integer' } } } as const;
 const schema = { openAPIV3Schema: { type: 'object', description: 'A widget.', properties: { spec } } } as const;
 const definition = sampleDefinition({ plural: 'widgets', kind: 'Widget' }, { subresources: { status: {} }, schema });
-const widgets = customKind(definition) as Kind;
+const widgets = toCustomKind(definition) as Kind;
 const allKinds: readonly Kind[] = [...builtInKinds, customResourceDefinitionKind, widgets];
 
 interface Operation {
@@ -88,7 +88,7 @@ function documentOf({ group, version, ...kind }: Kind): Document {
   return document(`/openapi/v3/${path}`, { kinds: [{ ...kind, group, version }] }) as object as Document;
 }
 
-describe('openApiReply for one kind', () => {
+describe('serveOpenApi for one kind', () => {
   it('describes the patch operation with fieldValidation', () => {
     const { paths } = documentOf(widgets);
     const { patch } = paths['/apis/example.dev/v1/namespaces/{namespace}/widgets/{name}'] ?? {};

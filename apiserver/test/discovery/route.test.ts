@@ -3,7 +3,7 @@ import { bodyText, discover, document } from './discover.ts';
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-describe('discoveryReply for single documents', () => {
+describe('serveDiscovery for single documents', () => {
   it.each([
     [
       '/api',
@@ -65,7 +65,7 @@ describe('discoveryReply for single documents', () => {
   });
 });
 
-describe('discoveryReply for aggregated discovery', () => {
+describe('serveDiscovery for aggregated discovery', () => {
   it('returns all groups in one document with an ETag', () => {
     const reply = discover('/apis', { accept: `${AGGREGATED},application/json` });
     expect(reply?.headers).toEqual({
@@ -130,14 +130,14 @@ describe('discoveryReply for aggregated discovery', () => {
   });
 });
 
-describe('discoveryReply for /version', () => {
+describe('serveDiscovery for /version', () => {
   it('returns the emulated release', () => {
     expect(document('/version')).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.4', gitTreeState: 'purser-embedded' });
     expect(discover('/version/')?.body).toBe(discover('/version')?.body);
   });
 });
 
-describe('discoveryReply for health endpoints', () => {
+describe('serveDiscovery for health endpoints', () => {
   it.each(['healthz', 'livez', 'readyz'])('returns ok for /%s', (endpoint) => {
     expect(discover(`/${endpoint}`)).toEqual({
       status: 200,

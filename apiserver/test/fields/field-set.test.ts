@@ -5,21 +5,21 @@ import {
   difference,
   encodeFieldsV1,
   type FieldSet,
-  fieldSetOfPaths,
   formatPath,
   intersection,
   pathsOf,
   recursiveDifference,
+  toFieldSet,
   union,
 } from '../../fields/field-set.ts';
 
 const element = fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:1');
-const fields = fc.array(fc.array(element, { minLength: 1, maxLength: 3 }), { maxLength: 6 }).map(fieldSetOfPaths);
+const fields = fc.array(fc.array(element, { minLength: 1, maxLength: 3 }), { maxLength: 6 }).map(toFieldSet);
 const textsOf = (set: FieldSet): ReadonlySet<string> => new Set([...pathsOf(set)].map((path) => path.join(' ')));
 
 describe('field sets', () => {
   it('encodes fields in Kubernetes order', () => {
-    const set = fieldSetOfPaths([
+    const set = toFieldSet([
       ['v:"b"'],
       ['k:{"name":"b"}', 'f:note'],
       ['k:{"name":"a"}'],
@@ -35,7 +35,7 @@ describe('field sets', () => {
   });
 
   it('formats paths for messages', () => {
-    const set = fieldSetOfPaths([
+    const set = toFieldSet([
       ['f:spec', 'k:{"port":80,"proto":"TCP"}', 'f:note'],
       ['f:x', 'i:0'],
       ['f:x', 'v:"y"'],
@@ -49,7 +49,7 @@ describe('field sets', () => {
 
   it('decodes keys in any order, and ignores unknown types of elements', () => {
     expect(decodeFieldsV1({ 'k:{"b":1,"a":2.0}': {}, 'z:x': { 'f:a': {} }, 'f:n': null })).toEqual(
-      fieldSetOfPaths([['k:{"a":2,"b":1}'], ['f:n']]),
+      toFieldSet([['k:{"a":2,"b":1}'], ['f:n']]),
     );
   });
 

@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import type { KubeObject, ManagedFieldsEntry } from '../../../src/kubernetes/object.ts';
 import { decodeFieldsV1, type FieldSet, pathsOf } from '../../fields/field-set.ts';
 import { type TrackedUpdate, withoutTimeChanges, withTrackedUpdate } from '../../fields/managed-fields.ts';
-import { objectType } from '../../fields/merge-type.ts';
-import { ownedFields } from '../../fields/owned-fields.ts';
+import { toObjectType } from '../../fields/merge-type.ts';
+import { collectFields } from '../../fields/owned-fields.ts';
 import { GADGET, gadget, LEDGER, ledger } from './sample-kinds.ts';
 
 const NOW = '2026-11-15T00:00:00Z';
@@ -136,7 +136,7 @@ describe('withTrackedUpdate of a new object', () => {
       fc.property(spec, (value) => {
         const object = { spec: value };
         const { metadata } = withTrackedUpdate({ ...CUSTOM, live: undefined, next: gadget(object), manager: 'a' });
-        expect(leaves(decodeFieldsV1(metadata.managedFields?.[0]?.fieldsV1))).toEqual(leaves(ownedFields(objectType(GADGET), object)));
+        expect(leaves(decodeFieldsV1(metadata.managedFields?.[0]?.fieldsV1))).toEqual(leaves(collectFields(toObjectType(GADGET), object)));
       }),
     );
   });

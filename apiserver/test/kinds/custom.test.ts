@@ -5,7 +5,7 @@ import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { prune } from '../../../src/kubernetes/schema/prune.ts';
 import { recordings } from '../../../test/support/golden.ts';
-import { customKind } from '../../kinds/custom.ts';
+import { toCustomKind } from '../../kinds/custom.ts';
 import { customResourceDefinitionKind, type DraftDefinition, toDefinition } from '../../kinds/definition.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { sampleDefinition } from '../sample-definition.ts';
@@ -17,7 +17,7 @@ function jsonOf(text: unknown): KubeObject {
 }
 
 function kindOf(draft: DraftDefinition): Kind {
-  const kind = customKind(toDefinition(customResourceDefinitionKind.rules.applyDefaults(draft)));
+  const kind = toCustomKind(toDefinition(customResourceDefinitionKind.rules.applyDefaults(draft)));
   if (kind === undefined) throw new Error('the definition serves no version');
   return kind;
 }
@@ -42,7 +42,7 @@ interface InvalidStatus {
   readonly details: { readonly causes: readonly { readonly reason: string; readonly message: string; readonly field: string }[] };
 }
 
-describe('customKind rules', () => {
+describe('toCustomKind rules', () => {
   const rejected = golden.filter(({ name, response }) => name.startsWith('cr-create') && response.status === 422);
 
   it.each(rejected.map(({ name, request, response }) => [name, request, response] as const))(
@@ -106,7 +106,7 @@ describe('customKind rules', () => {
   });
 });
 
-describe('customKind', () => {
+describe('toCustomKind', () => {
   const spec = { type: 'object', properties: { color: { type: 'string', default: 'red' }, n: { type: 'integer' } } } as const;
   const definition = sampleDefinition(
     { plural: 'gears', kind: 'Gear', scope: 'Cluster' },

@@ -28,7 +28,7 @@ describe('KindRegistry', () => {
     registry.set('example.dev', 'widgets', widget('v1'));
     expect(registry.find('example.dev', 'v1beta1', 'widgets')).toBeUndefined();
     registry.set('example.dev', 'widgets', undefined);
-    expect(registry.byResource('example.dev/widgets')).toBeUndefined();
+    expect(registry.findByResource('example.dev/widgets')).toBeUndefined();
   });
 
   it('returns the same array of kinds until a kind changes', () => {

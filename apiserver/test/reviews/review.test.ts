@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { reviewKinds } from '../../../src/kubernetes/reviews.ts';
 import { StatusError } from '../../../src/kubernetes/status.ts';
-import { bootstrapPolicy } from '../../access/bootstrap-policy.ts';
-import { storedPolicy } from '../../access/policy.ts';
-import { claimsFor } from '../../access/service-account-tokens.ts';
+import { createBootstrapPolicy } from '../../access/bootstrap-policy.ts';
+import { createStoredPolicy } from '../../access/policy.ts';
+import { createClaims } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey, signToken } from '../../access/signing-key.ts';
 import { evaluateReview, type ReviewContext } from '../../reviews/review.ts';
 import { binding, core, role, storedObjects } from '../access/stored-objects.ts';
@@ -14,7 +14,7 @@ const audiences = ['https://gold.test'];
 const robot = core('ServiceAccount', { name: 'robot', namespace: 'lab', uid: 'u' });
 const alice = { name: 'alice', uid: 'alice-uid', groups: ['team-a'] };
 const secretReader = [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['s'], verbs: ['get'] }];
-const objects = storedObjects(robot, role('lab-see', secretReader), binding('lab-see', 'alice'), ...bootstrapPolicy());
+const objects = storedObjects(robot, role('lab-see', secretReader), binding('lab-see', 'alice'), ...createBootstrapPolicy());
 
 let context: ReviewContext;
 let token: string;
@@ -24,12 +24,12 @@ beforeAll(async () => {
   const serviceAccounts = { issuer: 'https://gold.test', key, audiences, objects };
   context = {
     user: { ...alice, groups: ['team-a', 'system:authenticated'] },
-    policy: storedPolicy(objects),
+    policy: createStoredPolicy(objects),
     authenticators: { staticTokens: new Map([['alicetoken', alice]]), serviceAccounts, audiences },
     now,
   };
   const grant = { issuer: 'https://gold.test', id: 'j', serviceAccount: robot, audiences: ['aud-1'], lifetimeSeconds: 600 };
-  token = await signToken({ ...claimsFor(grant, now) }, key);
+  token = await signToken({ ...createClaims(grant, now) }, key);
 });
 
 async function review(kindName: string, body: object): Promise<unknown> {
@@ -114,7 +114,7 @@ describe('evaluateReview of SelfSubjectRulesReviews', () => {
   });
 
   it('reports bound roles that do not exist', async () => {
-    context = { ...context, policy: storedPolicy(storedObjects(binding('x', 'alice'), binding('y', 'alice'))) };
+    context = { ...context, policy: createStoredPolicy(storedObjects(binding('x', 'alice'), binding('y', 'alice'))) };
     expect(await review('SelfSubjectRulesReview', { spec: { namespace: 'lab' } })).toMatchObject({
       status: {
         resourceRules: [],

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { Value } from '../../../src/kubernetes/object.ts';
 import type { Schema, ValidationRule } from '../../../src/kubernetes/schema/schema.ts';
-import { hasRules, ruleProblem, validateRules } from '../../schema/rules.ts';
+import { findRuleProblem, hasRules, validateRules } from '../../schema/rules.ts';
 
 const text: Schema = { type: 'string' };
 const int: Schema = { type: 'integer' };
@@ -138,19 +138,27 @@ describe('hasRules', () => {
   });
 });
 
-describe('ruleProblem', () => {
+describe('findRuleProblem', () => {
   it('returns undefined for a supported rule', () => {
-    expect(ruleProblem({ rule: 'self.all(key, size(key) <= 3 && key.matches("^a"))', fieldPath: '.a.b' })).toBeUndefined();
+    expect(findRuleProblem({ rule: 'self.all(key, size(key) <= 3 && key.matches("^a"))', fieldPath: '.a.b' })).toBeUndefined();
   });
 
   it.each([
-    ['a rule with a syntax error', { rule: 'self.' }, /^the local API server does not support this rule \(.*\); use a real cluster$/],
+    [
+      'a rule with a syntax error',
+      { rule: 'self.' },
+      /^the local API server does not support this rule, or the rule is invalid \(.*\); use a real cluster$/,
+    ],
     ['an unknown function', { rule: 'isURL(self)' }, /does not support this rule/],
     ['messageExpression', { rule: 'true', messageExpression: '"a"' }, /does not support messageExpression;/],
     ['optionalOldSelf', { rule: 'true', optionalOldSelf: true }, /does not support optionalOldSelf;/],
     ['escaped names', { rule: 'self.a__dash__b' }, /does not support escaped field names in rules;/],
-    ['a path with brackets', { rule: 'true', fieldPath: ".a['b']" }, /does not support a fieldPath other than \.name;/],
+    [
+      'a path with brackets',
+      { rule: 'true', fieldPath: ".a['b']" },
+      /does not support a fieldPath that is not a path of plain field names such as \.spec\.name;/,
+    ],
   ])('returns the error text for %s', (_, rule, problem) => {
-    expect(ruleProblem(rule)).toMatch(problem);
+    expect(findRuleProblem(rule)).toMatch(problem);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { Value } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
-import { newErrors, validateSchema } from '../../schema/validate.ts';
+import { filterNewErrors, validateSchema } from '../../schema/validate.ts';
 
 type Case = readonly [Schema, Value, readonly string[]];
 
@@ -200,15 +200,15 @@ describe('validateSchema', () => {
   });
 });
 
-describe('newErrors', () => {
+describe('filterNewErrors', () => {
   const root: Schema = { type: 'object', properties: { spec: { type: 'object', properties: { a: { type: 'integer', minimum: 5 } } } } };
   const errorsOf = (a: number) => validateSchema({ spec: { a } }, root);
 
   it('drops the errors of an unchanged field', () => {
-    expect(newErrors(errorsOf(1), () => errorsOf(1))).toEqual([]);
+    expect(filterNewErrors(errorsOf(1), () => errorsOf(1))).toEqual([]);
   });
 
   it('keeps the errors of a changed field', () => {
-    expect(newErrors(errorsOf(2), () => errorsOf(1))).toHaveLength(1);
+    expect(filterNewErrors(errorsOf(2), () => errorsOf(1))).toHaveLength(1);
   });
 });

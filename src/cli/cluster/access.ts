@@ -14,7 +14,7 @@ import {
 } from '../../api/resources.ts';
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import { applyAll, deleteAll, parseManifests } from '../../kube/manifests.ts';
-import { nameOf, objectKey } from '../../kube/paths.ts';
+import { nameOf, objectKeyOf } from '../../kube/paths.ts';
 import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
 import { ignoreReasons } from '../../kubernetes/status.ts';
 import { renderTargetAccess } from '../manifests.ts';
@@ -38,7 +38,7 @@ export async function toAccessObjects({ namespace, serviceAccount, namespaces }:
 /** Applies the objects, and keeps additional subjects of existing bindings. */
 export async function grantAccess(client: KubeClient, objects: readonly ApiObject[], options: CallOptions): Promise<void> {
   for (const object of objects) {
-    const kept = isBinding(object) ? subjectsBesides(await findBinding(client, object, options), object) : [];
+    const kept = isBinding(object) ? selectOtherSubjects(await findBinding(client, object, options), object) : [];
     const merged = isBinding(object) && kept.length > 0 ? { ...object, subjects: [...kept, ...(object.subjects ?? [])] } : object;
     await applyAll(client, [merged], options);
   }
@@ -52,7 +52,7 @@ export async function withdrawAccess(client: KubeClient, objects: readonly ApiOb
   const usedRoles = new Set<string>();
   for (const binding of objects.filter(isBinding)) {
     const found = await findBinding(client, binding, options);
-    const kept = subjectsBesides(found, binding);
+    const kept = selectOtherSubjects(found, binding);
     if (found === undefined || kept.length === 0) {
       await deleteAll(client, [binding], options);
       continue;
@@ -71,7 +71,7 @@ export async function withdrawAccess(client: KubeClient, objects: readonly ApiOb
 /** Returns the roles and bindings among several sets of objects, without duplicates. Omits the service account and its namespace. */
 export function selectPermissions(...sets: readonly (readonly ApiObject[])[]): readonly ApiObject[] {
   const all = sets.flat().filter(({ kind }) => kind !== Namespaces.kind && kind !== ServiceAccounts.kind);
-  return [...new Map(all.map((object) => [`${object.kind} ${objectKey(object)}`, object])).values()];
+  return [...new Map(all.map((object) => [`${object.kind} ${objectKeyOf(object)}`, object])).values()];
 }
 
 type Binding = ClusterRoleBinding | RoleBinding;
@@ -90,7 +90,7 @@ async function findBinding(client: KubeClient, binding: Binding, options: CallOp
 }
 
 /** Returns the subjects of an existing binding that the desired binding does not have. */
-function subjectsBesides(found: Binding | undefined, { subjects = [] }: Binding): readonly Subject[] {
+function selectOtherSubjects(found: Binding | undefined, { subjects = [] }: Binding): readonly Subject[] {
   const own = new Set(subjects.map(encodeSubject));
   return (found?.subjects ?? []).filter((subject) => !own.has(encodeSubject(subject)));
 }

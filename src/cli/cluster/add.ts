@@ -21,7 +21,7 @@ import { renderHubAccess } from '../manifests.ts';
 import { formatDocument } from '../output.ts';
 import { grantAccess, toAccessObjects } from './access.ts';
 import { decodeKey, findCluster, issueBootstrapToken, SERVICE_ACCOUNT } from './credential.ts';
-import { callPeer, contextText, type Peer } from './peer.ts';
+import { callPeer, formatContext, type Peer } from './peer.ts';
 import { outdatedVersionOf, waitUntilReady } from './readiness.ts';
 import {
   isSameCluster,
@@ -59,7 +59,7 @@ export async function addCluster(addition: AddClusterOptions, host: CommandHost)
   await grant(addition, host);
   const credential = await supply(addition, found, host);
   const written = await register(addition, found, credential, host);
-  if (addition.serviceAccount !== undefined && !isAuthorized(found.cluster)) host.print(await trustNote(addition, options));
+  if (addition.serviceAccount !== undefined && !isAuthorized(found.cluster)) host.print(await renderTrustNote(addition, options));
   if (timeoutMs === 0) return;
   await waitUntilReady(hub, { name, outdated: written, timeoutMs }, host);
   host.print(`Cluster ${name} is Ready: Purser can issue tokens for this cluster.\n`);
@@ -77,14 +77,14 @@ export async function printObjects(
   output: 'json' | 'yaml',
   host: CommandHost,
 ): Promise<void> {
-  const { target, hub } = await registrationObjects(addition);
+  const { target, hub } = await toRegistrationObjects(addition);
   const toList = (items: readonly ApiObject[]) => ({ apiVersion: 'v1', kind: 'List', items });
   if (output === 'json') return host.print(formatDocument({ target: toList(target), hub: toList(hub) }, output));
   const toDocuments = (objects: readonly ApiObject[]) => objects.map((object) => formatDocument(object, output)).join('---\n');
   host.print(`# Target cluster\n${toDocuments(target)}---\n# Hub\n${toDocuments(hub)}`);
 }
 
-async function registrationObjects({
+async function toRegistrationObjects({
   registration,
   serviceAccount,
 }: Pick<AddClusterOptions, 'registration' | 'serviceAccount'>): Promise<Objects> {
@@ -95,7 +95,7 @@ async function registrationObjects({
   return {
     target: await toAccessObjects({ ...registration, serviceAccount }),
     hub: [
-      ...(await hubObjects(registration, serviceAccount)),
+      ...(await toHubObjects(registration, serviceAccount)),
       { apiVersion: 'v1', kind: Secrets.kind, ...secret, stringData } as ApiObject,
       toCluster(registration, secretName),
     ],
@@ -103,7 +103,7 @@ async function registrationObjects({
 }
 
 /** The existing objects of a registration. */
-interface Found {
+interface ExistingObjects {
   readonly cluster: Stored<Cluster> | undefined;
   readonly secret: Stored<Secret> | undefined;
   readonly secretName: NamespacedName;
@@ -114,13 +114,13 @@ interface Found {
  * Purser's service account on a target.
  */
 export async function checkIsNotHub({ hub, target }: Pick<AddClusterOptions, 'hub' | 'target'>, options: CallOptions): Promise<void> {
-  const identity = async (client: KubeClient) =>
+  const readUID = async (client: KubeClient) =>
     (await ignoreReasons(client.get(Namespaces, { name: 'kube-system' }, options), 'Forbidden', 'NotFound'))?.metadata.uid;
-  const [hubUID, targetUID] = [await callPeer(hub, identity), await callPeer(target, identity)];
+  const [hubUID, targetUID] = [await callPeer(hub, readUID), await callPeer(target, readUID)];
   const isSame = hubUID === undefined ? hub.client.transport.server === target.client.transport.server : hubUID === targetUID;
   if (isSame)
     throw new CommandError(
-      `${contextText(target)} and ${contextText(hub)} refer to the same cluster. Choose the context of the target cluster with --context (to register the hub itself, see docs/operating.md)`,
+      `${formatContext(target)} and ${formatContext(hub)} refer to the same cluster. Choose the context of the target cluster with --context (for a Cluster that represents the hub, see docs/operating.md)`,
     );
 }
 
@@ -128,7 +128,7 @@ export async function checkIsNotHub({ hub, target }: Pick<AddClusterOptions, 'hu
  * Reads the existing objects, and sends the writes to the hub as a dry run, so that a missing permission or an invalid object is found
  * before the target changes.
  */
-async function prepare(addition: AddClusterOptions, options: CallOptions): Promise<Found> {
+async function prepare(addition: AddClusterOptions, options: CallOptions): Promise<ExistingObjects> {
   const { hub, serviceAccount } = addition;
   const credential = serviceAccount === undefined ? { token: TOKEN_PLACEHOLDER } : { serviceAccount };
   return await retryConflicts(hub, async (client) => {
@@ -140,7 +140,7 @@ async function prepare(addition: AddClusterOptions, options: CallOptions): Promi
   });
 }
 
-async function readFound(client: KubeClient, { registration }: AddClusterOptions, options: CallOptions): Promise<Found> {
+async function readFound(client: KubeClient, { registration }: AddClusterOptions, options: CallOptions): Promise<ExistingObjects> {
   const cluster = await findCluster(client, registration.name, options);
   const secretName = resolveSecretName(registration, cluster);
   const secret = await ignoreReasons(client.get(Secrets, secretName, options), 'NotFound');
@@ -166,19 +166,19 @@ async function grant({ hub, target, registration, serviceAccount }: AddClusterOp
   const options = { signal: host.signal };
   const objects = await toAccessObjects({ ...registration, serviceAccount });
   await callPeer(target, (client) => grantAccess(client, objects, options));
-  host.print(`Purser's permissions applied to the target cluster, ${contextText(target)}.\n`);
+  host.print(`Purser's permissions applied to the target cluster, ${formatContext(target)}.\n`);
   if (registration.namespaces !== undefined && serviceAccount === undefined) await warnOfWideBinding(target, host);
   if (serviceAccount === undefined) return;
-  const onHub = await hubObjects(registration, serviceAccount);
+  const onHub = await toHubObjects(registration, serviceAccount);
   await callPeer(hub, (client) => applyMissing(client, onHub, options));
 }
 
 async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void> {
-  const { name } = SERVICE_ACCOUNT;
+  const { name, namespace } = SERVICE_ACCOUNT;
   const { signal } = host;
   const find = (client: KubeClient) => ignoreReasons(client.get(ClusterRoleBindings, { name }, { signal }), 'NotFound', 'Forbidden');
-  const isOwn = ({ kind, name: subject }: { readonly kind: string; readonly name: string }) =>
-    kind === 'ServiceAccount' && subject === name;
+  const isOwn = (subject: { readonly kind: string; readonly name: string; readonly namespace?: string }) =>
+    subject.kind === 'ServiceAccount' && subject.name === name && subject.namespace === namespace;
   if ((await callPeer(target, find))?.subjects?.some(isOwn) !== true) return;
   const context = target.context === undefined ? '' : `--context ${target.context} `;
   host.warn(
@@ -192,7 +192,7 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
  */
 async function supply(
   { target, serviceAccount }: AddClusterOptions,
-  { cluster, secret }: Found,
+  { cluster, secret }: ExistingObjects,
   host: CommandHost,
 ): Promise<SuppliedCredential> {
   if (serviceAccount !== undefined) return { serviceAccount };
@@ -211,7 +211,7 @@ function isAuthorized(cluster: Cluster | undefined): boolean {
  */
 async function register(
   addition: AddClusterOptions,
-  found: Found,
+  found: ExistingObjects,
   credential: SuppliedCredential,
   host: CommandHost,
 ): Promise<string | undefined> {
@@ -221,7 +221,7 @@ async function register(
   const { secret } = toObjects(addition, found, credential);
   const isSecretSame = isSameData(found.secret, secret);
   if (!isSecretSame) await callPeer(hub, (client) => write(client, Secrets, { object: secret, found: found.secret }, options));
-  host.print(`Secret ${namespace}/${name} ${outcome(found.secret, isSecretSame)}.\n`);
+  host.print(`Secret ${namespace}/${name} ${describeOutcome(found.secret, isSecretSame)}.\n`);
   const { stored, isSame, isSpecSame } = await retryConflicts(hub, async (client) => {
     const latest = { ...(found.cluster === undefined ? found : await readFound(client, addition, options)), secret: found.secret };
     const { cluster } = toObjects(addition, latest, credential);
@@ -229,12 +229,12 @@ async function register(
     const written = await write(client, Clusters, { object: cluster, found: latest.cluster }, options);
     return { stored: written, isSame: false, isSpecSame: isSameSpec(latest.cluster, cluster) };
   });
-  host.print(`Cluster ${registration.name} ${outcome(found.cluster, isSame)}.\n`);
+  host.print(`Cluster ${registration.name} ${describeOutcome(found.cluster, isSame)}.\n`);
   const isOutdated = !isSecretSame || !isSpecSame;
   return isOutdated && stored !== undefined ? outdatedVersionOf(stored) : undefined;
 }
 
-function toObjects({ registration }: AddClusterOptions, { cluster, secret, secretName }: Found, credential: SuppliedCredential) {
+function toObjects({ registration }: AddClusterOptions, { cluster, secret, secretName }: ExistingObjects, credential: SuppliedCredential) {
   const kept = withKeptAuthorities(registration, secret);
   return { secret: toSecret(kept, secretName, credential, secret), cluster: toCluster(kept, secretName, cluster) };
 }
@@ -249,17 +249,17 @@ async function write<T extends ApiObject>(
   return found === undefined ? await client.create(resource, object, options) : await client.update(resource, object, options);
 }
 
-function outcome(found: unknown, isSame: boolean): string {
+function describeOutcome(found: unknown, isSame: boolean): string {
   if (found === undefined) return 'created';
   return isSame ? 'unchanged' : 'updated';
 }
 
-async function hubObjects({ namespace }: TargetRegistration, serviceAccount: string | undefined): Promise<readonly ApiObject[]> {
+async function toHubObjects({ namespace }: TargetRegistration, serviceAccount: string | undefined): Promise<readonly ApiObject[]> {
   return serviceAccount === undefined ? [] : parseManifests(await renderHubAccess({ serviceAccount: [serviceAccount], namespace }));
 }
 
 /** Returns instructions to make the target trust the hub. */
-async function trustNote({ hub, target, registration, serviceAccount }: AddClusterOptions, options: CallOptions): Promise<string> {
+async function renderTrustNote({ hub, target, registration, serviceAccount }: AddClusterOptions, options: CallOptions): Promise<string> {
   const { issuer = '' } = await callPeer(hub, (client) => readJson(client, '/.well-known/openid-configuration', options));
   const { gitVersion = '' } = await callPeer(target, (client) => readJson(client, '/version', options));
   const version = /^v?(\d+\.\d+)/.exec(gitVersion)?.[1];

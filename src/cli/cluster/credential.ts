@@ -9,11 +9,11 @@ import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { parseServiceAccount } from '../../kubernetes/service-account.ts';
 import { hasReason, ignoreReasons } from '../../kubernetes/status.ts';
 import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
-import { serverUrl } from '../../targets/policy/registration.ts';
-import { renewedName } from '../../targets/policy/renewed-secret.ts';
+import { normalizeServer } from '../../targets/policy/registration.ts';
+import { toRenewedName } from '../../targets/policy/renewed-secret.ts';
 import { parseTokenClaims, type TokenClaims } from '../../targets/policy/token-claims.ts';
 import { CommandError, type CommandHost } from '../command.ts';
-import { callPeer, type Peer } from './peer.ts';
+import { callPeer, formatContext, type Peer } from './peer.ts';
 
 /** Purser's service account on targets, as in the output of `purser print target-rbac`. */
 export const SERVICE_ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
@@ -71,7 +71,7 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
     );
   if (cluster.spec.credential?.renewal === 'Manual')
     throw new CommandError(
-      `Purser does not renew its credential for Cluster ${name}. Set spec.credential.renewal to Auto, or replace the token yourself`,
+      `spec.credential.renewal of Cluster ${name} is Manual, so Purser does not replace its credential. Set spec.credential.renewal to Auto, or replace the credential yourself`,
     );
   const read = (secret: NamespacedName) => callPeer(hub, (client) => ignoreReasons(client.get(Secrets, secret, options), 'NotFound'));
   const registered = await read(secretName);
@@ -83,7 +83,7 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
     throw new CommandError(
       `Secret ${secretName.namespace}/${secretName.name} of Cluster ${name} contains no token, so Purser has none to renew or revoke. Replace a client certificate (tls.crt and tls.key) yourself; with federation, there is nothing to replace`,
     );
-  return { secretName, registered, renewed: await read({ ...secretName, name: renewedName(secretName.name) }) };
+  return { secretName, registered, renewed: await read({ ...secretName, name: toRenewedName(secretName.name) }) };
 }
 
 /** Purser's service account on a target. */
@@ -102,10 +102,10 @@ export async function findServiceAccount(
   target: Peer,
   name: string,
   secrets: StoredSecrets,
-  { remedy = replaceYourself(secrets), ...options }: CallOptions & { readonly remedy?: string },
+  { remedy = describeReplacement(secrets), ...options }: CallOptions & { readonly remedy?: string },
 ): Promise<TargetServiceAccount> {
   const { registered, renewed } = secrets;
-  const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
+  const claims = [renewed, registered].map(parseClaims).find((each) => each !== undefined);
   const serviceAccount = parseServiceAccount(claims?.subject ?? '');
   if (serviceAccount === undefined)
     throw new CommandError(
@@ -113,17 +113,19 @@ export async function findServiceAccount(
     );
   const found = await callPeer(target, (client) => ignoreReasons(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
-  if (!isSame && !isRegisteredAddress(target, registered))
+  if (!isSame && !isRegisteredAddress(target, registered)) {
+    const mismatch = found === undefined ? 'was not found there' : 'is not the one that the stored token was issued for';
     throw new CommandError(
-      `service account ${serviceAccount.namespace}/${serviceAccount.name} at ${target.client.transport.server} is not that of Cluster ${name}. Check --context`,
+      `${formatContext(target)} does not refer to Cluster ${name}: the address ${target.client.transport.server} is not registered, and service account ${serviceAccount.namespace}/${serviceAccount.name} ${mismatch}. Set --context to a context with a registered address of the Cluster`,
     );
+  }
   return { serviceAccount, found };
 }
 
 /** Returns whether the address of a context is one of the addresses in a registered Secret. */
 export function isRegisteredAddress({ client }: Peer, registered: Secret): boolean {
   const servers = decodeKey(registered, CredentialSecretKey.server).split(/[\s,]+/);
-  return servers.map(serverUrl).includes(serverUrl(client.transport.server));
+  return servers.map(normalizeServer).includes(normalizeServer(client.transport.server));
 }
 
 /**
@@ -151,10 +153,10 @@ export function decodeKey(secret: Secret | undefined, key: string): string {
 /** Requested lifetime of the token in the registered Secret, in seconds. Purser uses the token only to obtain its own. */
 const BOOTSTRAP_SECONDS = 3_600;
 
-function replaceYourself({ secretName: { namespace, name } }: StoredSecrets): string {
+function describeReplacement({ secretName: { namespace, name } }: StoredSecrets): string {
   return `Omit --context, and replace the credential in Secret ${namespace}/${name} yourself`;
 }
 
-function claimsOf(secret: Secret | undefined): TokenClaims | undefined {
+function parseClaims(secret: Secret | undefined): TokenClaims | undefined {
   return parseTokenClaims(decodeKey(secret, CredentialSecretKey.token));
 }

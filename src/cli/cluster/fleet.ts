@@ -21,7 +21,7 @@ export interface FleetOptions {
 
 /** Prints all Clusters that match the selector. Throws a CommandError if the request fails. */
 export async function listClusters(hub: Peer, { output, selector }: FleetOptions, host: CommandHost): Promise<void> {
-  printList(host, await readClusters(hub, selector, host), { resource: Clusters, columns: columns(host), output });
+  printList(host, await readClusters(hub, selector, host), { resource: Clusters, columns: buildColumns(host), output });
 }
 
 /**
@@ -31,27 +31,27 @@ export async function listClusters(hub: Peer, { output, selector }: FleetOptions
 export async function showCluster(hub: Peer, name: string, output: OutputFormat | undefined, host: CommandHost): Promise<void> {
   const options = { signal: host.signal };
   const cluster = await readCluster(hub, name, options);
-  if (output !== undefined) return printObject(host, cluster, { resource: Clusters, columns: columns(host), output });
+  if (output !== undefined) return printObject(host, cluster, { resource: Clusters, columns: buildColumns(host), output });
   const fieldSelector = `involvedObject.kind=${Clusters.kind},involvedObject.name=${name}`;
   const { items } = await callPeer(hub, (client) => client.list(Events, { ...options, fieldSelector }));
   host.print(describeCluster(cluster, items, host));
 }
 
 /** Returns the columns of the fleet table. On a terminal, times are countdowns and ages; elsewhere they are timestamps. */
-function columns(host: CommandHost): readonly Column<Cluster>[] {
+function buildColumns(host: CommandHost): readonly Column<Cluster>[] {
   return [
     { name: 'NAME', text: ({ metadata }) => metadata.name ?? '' },
     { name: 'READY', text: (cluster) => readyOf(cluster)?.status ?? 'Unknown' },
     { name: 'REASON', text: (cluster) => readyOf(cluster)?.reason ?? 'NotProbed' },
     { name: 'VERSION', text: ({ status }) => status?.version ?? '' },
-    { name: 'LATENCY', text: ({ status }) => latencyText(status?.probeLatencyMilliseconds) },
-    { name: 'CREDENTIAL EXPIRES', text: ({ status }) => futureText(status?.credentialExpirationTime, host) },
-    { name: 'LAST PROBE', text: ({ status }) => pastText(status?.lastProbeTime, host) },
+    { name: 'LATENCY', text: ({ status }) => formatLatency(status?.probeLatencyMilliseconds) },
+    { name: 'CREDENTIAL EXPIRES', text: ({ status }) => formatFuture(status?.credentialExpirationTime, host) },
+    { name: 'LAST PROBE', text: ({ status }) => formatPast(status?.lastProbeTime, host) },
     { name: 'TYPE', wide: true, text: ({ status }) => status?.type ?? '' },
     { name: 'ENDPOINT', wide: true, text: ({ status }) => status?.activeEndpoint ?? '' },
-    { name: 'CREDENTIAL', wide: true, text: (cluster) => credentialText(cluster) },
-    { name: 'RENEWAL', wide: true, text: ({ status }) => futureText(status?.credentialRenewalTime, host, 'overdue') },
-    { name: 'AGE', wide: true, text: ({ metadata }) => pastText(metadata.creationTimestamp, host) },
+    { name: 'CREDENTIAL', wide: true, text: (cluster) => formatCredential(cluster) },
+    { name: 'RENEWAL', wide: true, text: ({ status }) => formatFuture(status?.credentialRenewalTime, host, 'overdue') },
+    { name: 'AGE', wide: true, text: ({ metadata }) => formatPast(metadata.creationTimestamp, host) },
   ];
 }
 
@@ -59,24 +59,24 @@ function readyOf(cluster: Cluster): ClusterCondition | undefined {
   return findCondition(cluster, ClusterConditionType.ready);
 }
 
-function latencyText(ms: number | undefined): string {
+function formatLatency(ms: number | undefined): string {
   return ms === undefined ? '' : `${ms}ms`;
 }
 
 /** Returns a countdown on a terminal, and the timestamp elsewhere; `past` replaces the countdown for a time that has passed. */
-function futureText(time: string | undefined, { clock, columns: width }: CommandHost, past = 'expired'): string {
+function formatFuture(time: string | undefined, { clock, columns: width }: CommandHost, past = 'expired'): string {
   const at = parseTimestamp(time);
   if (at === undefined || width === undefined) return time ?? '';
   return at <= clock.now() ? past : `in ${humanDuration(at - clock.now())}`;
 }
 
-function pastText(time: string | undefined, { clock, columns: width }: CommandHost): string {
+function formatPast(time: string | undefined, { clock, columns: width }: CommandHost): string {
   const at = parseTimestamp(time);
   return at === undefined || width === undefined ? (time ?? '') : `${humanDuration(clock.now() - at)} ago`;
 }
 
 /** Returns the reference to the credential, for example `Secret purser-system/a`; empty if the Cluster has no credential. */
-function credentialText({ spec }: Cluster): string {
+function formatCredential({ spec }: Cluster): string {
   const controller = spec.authInfo?.controller;
   return controller === undefined ? '' : `${controller.kind} ${controller.namespace}/${controller.name}`;
 }
@@ -86,19 +86,19 @@ const MAX_EVENTS = 10;
 
 function describeCluster(cluster: Stored<Cluster>, events: readonly Event[], host: CommandHost): string {
   const { serverEndpoints } = cluster.spec.orchestratorApiEndpoints;
-  const latest = events.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(0, MAX_EVENTS);
+  const latest = events.toSorted((a, b) => parseLastSeen(b) - parseLastSeen(a)).slice(0, MAX_EVENTS);
   return [
-    fieldsOf(cluster, host)
+    toFields(cluster, host)
       .map(([name, text]) => `${`${name}:`.padEnd(FIELD_WIDTH)}${toCell(text)}\n`)
       .join(''),
     `\nEndpoints:\n${indent(formatTable(ENDPOINT_COLUMNS, serverEndpoints))}`,
-    `\nConditions:\n${indent(formatTable(conditionColumns(host), conditionsOf(cluster)))}`,
-    latest.length === 0 ? '\nEvents: none\n' : `\nEvents:\n${indent(formatTable(eventColumns(host), latest))}`,
+    `\nConditions:\n${indent(formatTable(buildConditionColumns(host), conditionsOf(cluster)))}`,
+    latest.length === 0 ? '\nEvents: none\n' : `\nEvents:\n${indent(formatTable(buildEventColumns(host), latest))}`,
   ].join('');
 }
 
 /** Returns the names and values of the fields to print above the tables. */
-function fieldsOf(cluster: Stored<Cluster>, host: CommandHost): readonly (readonly [string, string])[] {
+function toFields(cluster: Stored<Cluster>, host: CommandHost): readonly (readonly [string, string])[] {
   const { metadata, spec, status = {} } = cluster;
   const labels = Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);
   const { caBundle } = spec.orchestratorApiEndpoints;
@@ -108,12 +108,12 @@ function fieldsOf(cluster: Stored<Cluster>, host: CommandHost): readonly (readon
     ['Version', [status.version, status.type].filter(Boolean).join(', ')],
     ['CA', caBundle === undefined ? 'public CAs' : 'caBundle'],
     ['Active endpoint', status.activeEndpoint ?? ''],
-    ['Latency', latencyText(status.probeLatencyMilliseconds)],
-    ['Last probe', pastText(status.lastProbeTime, host)],
-    ['Credential', credentialText(cluster)],
+    ['Latency', formatLatency(status.probeLatencyMilliseconds)],
+    ['Last probe', formatPast(status.lastProbeTime, host)],
+    ['Credential', formatCredential(cluster)],
     ['  Renewal', spec.credential?.renewal ?? 'Auto'],
-    ['  Expires', futureText(status.credentialExpirationTime, host)],
-    ['  Next renewal', futureText(status.credentialRenewalTime, host, 'overdue')],
+    ['  Expires', formatFuture(status.credentialExpirationTime, host)],
+    ['  Next renewal', formatFuture(status.credentialRenewalTime, host, 'overdue')],
   ];
 }
 
@@ -124,19 +124,19 @@ const ENDPOINT_COLUMNS: readonly Column<Cluster['spec']['orchestratorApiEndpoint
   { name: 'CLIENTS', text: ({ clientCIDR }) => clientCIDR },
 ];
 
-function conditionColumns(host: CommandHost): readonly Column<ClusterCondition>[] {
+function buildConditionColumns(host: CommandHost): readonly Column<ClusterCondition>[] {
   return [
     { name: 'TYPE', text: ({ type }) => type },
     { name: 'STATUS', text: ({ status }) => status },
     { name: 'REASON', text: ({ reason }) => reason ?? '' },
-    { name: 'CHANGED', text: ({ lastTransitionTime }) => pastText(lastTransitionTime, host) },
+    { name: 'CHANGED', text: ({ lastTransitionTime }) => formatPast(lastTransitionTime, host) },
     { name: 'MESSAGE', text: ({ message }) => message ?? '' },
   ];
 }
 
-function eventColumns(host: CommandHost): readonly Column<Event>[] {
+function buildEventColumns(host: CommandHost): readonly Column<Event>[] {
   return [
-    { name: 'LAST SEEN', text: (event) => pastText(lastSeen(event), host) },
+    { name: 'LAST SEEN', text: (event) => formatPast(lastSeenOf(event), host) },
     { name: 'TYPE', text: ({ type }) => type ?? '' },
     { name: 'REASON', text: ({ reason }) => reason ?? '' },
     { name: 'COUNT', text: ({ count }) => String(count ?? 1) },
@@ -144,12 +144,12 @@ function eventColumns(host: CommandHost): readonly Column<Event>[] {
   ];
 }
 
-function lastSeen({ lastTimestamp, eventTime, metadata }: Event): string {
+function lastSeenOf({ lastTimestamp, eventTime, metadata }: Event): string {
   return lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '';
 }
 
-function timeOf(event: Event): number {
-  return parseTimestamp(lastSeen(event)) ?? 0;
+function parseLastSeen(event: Event): number {
+  return parseTimestamp(lastSeenOf(event)) ?? 0;
 }
 
 function indent(text: string): string {

@@ -5,7 +5,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import { TransportError } from '../../kube/transport-error.ts';
 import { hasReason, StatusError } from '../../kubernetes/status.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
-import { statusFailure, transportFailure } from '../../targets/issue-error.ts';
+import { toStatusFailure, toTransportFailure } from '../../targets/issue-error.ts';
 import { CommandError } from '../command.ts';
 
 /** The hub or a target cluster. */
@@ -28,7 +28,7 @@ export async function callPeer<T>(peer: Peer, send: (client: KubeClient) => Prom
 }
 
 /** Returns a phrase that names the context of a peer, for messages. */
-export function contextText({ context }: Pick<Peer, 'context'>): string {
+export function formatContext({ context }: Pick<Peer, 'context'>): string {
   return context === undefined ? 'the current context' : `context ${JSON.stringify(context)}`;
 }
 
@@ -36,14 +36,17 @@ function explainStatus(peer: Peer, error: StatusError): string {
   const { role } = peer;
   const choice = `the context of the ${role}`;
   const text = cleanMessage(error.message).replace(/\.$/, '');
-  const { reason } = statusFailure(error);
+  const { reason } = toStatusFailure(error);
   if (reason === 'CredentialRejected')
-    return `the ${role} rejects the credential of ${contextText(peer)}. Log in again, or check ${choice}`;
+    return `the ${role} rejects the credential of ${formatContext(peer)}. Log in again, or check ${choice}`;
   if (reason === 'TargetForbidden' || text.includes('attempting to grant RBAC permissions'))
-    return `the ${role} responded: ${text}. Grant the user of ${contextText(peer)} this permission, or check ${choice}`;
+    return `the ${role} responded: ${text}. Grant the user of ${formatContext(peer)} this permission, or check ${choice}`;
   if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}. Run the command again`;
   if (isMissingNamespace(error)) return `the ${role} responded: ${text}. Create the namespace, or correct the option that names it`;
-  if (isUnknownKind(error)) return `the ${role} does not serve Purser's resources. Install Purser there, or check ${choice}`;
+  if (isUnknownKind(error))
+    return role === 'hub'
+      ? `the hub does not serve Purser's resources. Install Purser there, or check ${choice}`
+      : `the target cluster does not serve a resource that the command needs. Check ${choice}`;
   return `the ${role} responded: ${text}`;
 }
 
@@ -59,8 +62,8 @@ function isMissingNamespace(error: StatusError): boolean {
 function explainTransport(peer: Peer, error: TransportError): string {
   const { role, client } = peer;
   const { server } = client.transport;
-  const context = contextText(peer);
-  const { reason } = transportFailure(error);
+  const context = formatContext(peer);
+  const { reason } = toTransportFailure(error);
   const plugin = /no credentials for \S+ (.*)$/.exec(error.message)?.[1];
   if (plugin !== undefined) return `cannot authenticate to the ${role}: ${cleanMessage(plugin)}. Check the user of ${context}`;
   if (reason === 'TLSVerifyFailed')

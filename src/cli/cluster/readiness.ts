@@ -29,7 +29,7 @@ export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: W
     const cluster = await callPeer(hub, (client) => client.get(Clusters, { name }, { signal }));
     const isCurrent = cluster.metadata.resourceVersion !== outdated;
     conditions = isCurrent ? conditionsOf(cluster) : [];
-    const lines = conditions.map(conditionLine);
+    const lines = conditions.map(formatCondition);
     for (const line of lines.filter((each) => !shown.includes(each))) host.print(`${line}\n`);
     shown = lines;
     return conditions.find(({ type, status }) => type === ClusterConditionType.ready && status === 'True');
@@ -57,14 +57,14 @@ export function outdatedVersionOf({ metadata, status }: Stored<Cluster>): string
   return status?.conditions === undefined ? undefined : metadata.resourceVersion;
 }
 
-function conditionLine({ type, status, reason = '' }: ClusterCondition): string {
+function formatCondition({ type, status, reason = '' }: ClusterCondition): string {
   return toVisibleLine(`${type}=${status} ${reason}`);
 }
 
 function notReady(name: string, conditions: readonly ClusterCondition[]): CommandError {
   const failing = findFailingCondition(conditions);
-  const cause = failing === undefined ? NO_CONDITION : `${conditionLine(failing)}: ${failing.message ?? ''}`;
+  const cause = failing === undefined ? NO_CONDITION : `${formatCondition(failing)}: ${failing.message ?? ''}`;
   return new CommandError(`Cluster ${name} is not Ready yet: ${cause}`, ExitCode.notReady);
 }
 
-const NO_CONDITION = `Purser has not probed the cluster. ${CHECK_PURSER}. Then check that Purser can read Secrets in the namespace of the credential`;
+const NO_CONDITION = `Purser has not probed the cluster since the registration. ${CHECK_PURSER}. Then check that Purser can read Secrets in the namespace of the credential`;

@@ -4,9 +4,9 @@ import type { Cluster, ClusterServerEndpoint } from '../../api/cluster.gen.ts';
 import { CredentialSecretKey, Label, SystemAuthorities } from '../../api/names.ts';
 import type { Secret } from '../../api/resources.ts';
 import type { NamespacedName } from '../../kube/paths.ts';
-import { clustersOf, type Pins, parseBundle, readCredential, readPins } from '../../targets/credential.ts';
+import { type Pins, parseBundle, readClusterNames, readCredential, readPins } from '../../targets/credential.ts';
 import { IssueError } from '../../targets/issue-error.ts';
-import { serverUrl } from '../../targets/policy/registration.ts';
+import { normalizeServer } from '../../targets/policy/registration.ts';
 import { CommandError } from '../command.ts';
 
 /** The cluster to register. */
@@ -42,7 +42,7 @@ export function resolveSecretName({ name, namespace, server }: TargetRegistratio
   if (found.metadata.deletionTimestamp !== undefined)
     throw new CommandError(`Cluster ${name} is being deleted. Run the command again later`);
   const addresses = found.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress);
-  if (!addresses.map(serverUrl).includes(serverUrl(server)))
+  if (!addresses.map(normalizeServer).includes(normalizeServer(server)))
     throw nameTaken(`Cluster ${name} already exists with the address ${addresses.join(', ')}, not ${server}`, name);
   const controller = found.spec.authInfo?.controller;
   if (controller?.kind === 'ServiceAccount') throw nameTaken(`Cluster ${name} already exists and represents the hub`, name);
@@ -56,7 +56,7 @@ export function resolveSecretName({ name, namespace, server }: TargetRegistratio
 export function withKeptAuthorities(registration: TargetRegistration, found: Secret | undefined): TargetRegistration {
   const { ca } = registration;
   if (ca === undefined || found === undefined) return registration;
-  const { authorities } = pinsOf(found);
+  const { authorities } = readPinsOrNone(found);
   const wanted = parseBundle(encodeText(ca)) ?? [];
   const isCovered = authorities !== SystemAuthorities && wanted.every(({ fingerprint256 }) => authorities.has(fingerprint256));
   return isCovered ? { ...registration, ca: decodeText(found.data?.[CredentialSecretKey.authority]) } : registration;
@@ -100,7 +100,7 @@ function withRemedy(detail: string, found: Secret | undefined): string {
 
 /** Returns the Cluster to write: a new one, or the existing one with the CAs, the credential and the labels of the registration. */
 export function toCluster({ name, server, ca, labels }: TargetRegistration, secretName: NamespacedName, found?: Cluster): Cluster {
-  const { caBundle: _, ...endpoints } = found?.spec.orchestratorApiEndpoints ?? { serverEndpoints: [endpoint(server)] };
+  const { caBundle: _, ...endpoints } = found?.spec.orchestratorApiEndpoints ?? { serverEndpoints: [toEndpoint(server)] };
   const caBundle = ca === undefined ? {} : { caBundle: encodeText(ca) };
   return {
     apiVersion: 'registry.purser.dev/v1alpha1',
@@ -139,16 +139,16 @@ function checkSecret({ name, server }: TargetRegistration, secretName: Namespace
   if (found.metadata.deletionTimestamp !== undefined) throw new CommandError(`${text} is being deleted. Run the command again later`);
   if (Object.hasOwn(found.metadata.labels ?? {}, Label.managedBy))
     throw new CommandError(`${text} already exists and belongs to a ManagedToken. Choose another name`);
-  const { servers } = pinsOf(found);
-  if (clustersOf(found).includes(name) && servers.includes(serverUrl(server) ?? '')) return;
-  const described = [...clustersOf(found), ...servers].join(', ') || 'no cluster';
+  const { servers } = readPinsOrNone(found);
+  if (readClusterNames(found).includes(name) && servers.includes(normalizeServer(server) ?? '')) return;
+  const described = [...readClusterNames(found), ...servers].join(', ') || 'no cluster';
   throw new CommandError(
     `${text} already exists with a credential for ${described}, not for ${name} at ${server}. Choose another name, or delete the Secret if no Cluster uses it`,
   );
 }
 
 /** Returns the addresses and CAs that a Secret pins; none if the Secret is invalid. */
-function pinsOf(secret: Secret): Pick<Pins, 'servers' | 'authorities'> {
+function readPinsOrNone(secret: Secret): Pick<Pins, 'servers' | 'authorities'> {
   try {
     return readPins(secret);
   } catch (error) {
@@ -161,7 +161,7 @@ function nameTaken(cause: string, name: string): CommandError {
   return new CommandError(`${cause}. Choose another name, or run purser cluster remove ${name} first`);
 }
 
-function endpoint(serverAddress: string): ClusterServerEndpoint {
+function toEndpoint(serverAddress: string): ClusterServerEndpoint {
   return { clientCIDR: '0.0.0.0/0', serverAddress };
 }
 

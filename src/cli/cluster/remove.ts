@@ -6,17 +6,17 @@ import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { CredentialSecretKey, Label } from '../../api/names.ts';
 import { type ApiObject, Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts, type Stored } from '../../api/resources.ts';
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
-import { type NamespacedName, objectKey } from '../../kube/paths.ts';
+import { type NamespacedName, objectKeyOf } from '../../kube/paths.ts';
 import { ignoreReasons } from '../../kubernetes/status.ts';
-import { clustersOf } from '../../targets/credential.ts';
-import { credentialLabel } from '../../targets/own-anchors.ts';
-import { anchorName } from '../../targets/policy/grant.ts';
-import { isRenewedSecret, renewedName } from '../../targets/policy/renewed-secret.ts';
+import { readClusterNames } from '../../targets/credential.ts';
+import { toCredentialLabel } from '../../targets/own-anchors.ts';
+import { toAnchorName } from '../../targets/policy/grant.ts';
+import { isRenewedSecret, toRenewedName } from '../../targets/policy/renewed-secret.ts';
 import { CommandError, type CommandHost, ExitCode } from '../command.ts';
 import { selectPermissions, toAccessObjects, withdrawAccess } from './access.ts';
 import { checkIsNotHub } from './add.ts';
 import { decodeKey, findCluster, findServiceAccount, isRegisteredAddress, SERVICE_ACCOUNT, secretNameOf } from './credential.ts';
-import { callPeer, contextText, type Peer } from './peer.ts';
+import { callPeer, formatContext, type Peer } from './peer.ts';
 
 export interface RemoveClusterOptions {
   /** Name of the Cluster. */
@@ -24,9 +24,9 @@ export interface RemoveClusterOptions {
   /** Purser's namespace on the hub, to search for the Secret if the Cluster no longer exists. */
   readonly namespace: string;
   readonly hub: Peer;
-  /** The target, to remove Purser's access there; undefined to keep it. */
+  /** Target cluster on which the command removes Purser's access; undefined to keep the access. */
   readonly target: Peer | undefined;
-  /** True to remove without asking the user. */
+  /** True to remove without confirmation by the user. */
   readonly isConfirmed: boolean;
 }
 
@@ -48,21 +48,21 @@ export async function removeCluster(removal: RemoveClusterOptions, host: Command
   }
   if (target !== undefined && secret !== undefined) await purge({ ...removal, target }, secret, tokens, host);
   if (secret !== undefined) await deleteSecrets(removal, secret, host);
-  if (target === undefined) host.print(REMAINS);
+  if (target === undefined) host.print(ACCESS_REMAINS);
 }
 
-const REMAINS =
+const ACCESS_REMAINS =
   "Purser's access to the target cluster remains. If no other registration uses the cluster, remove the access (add --namespaces or --user if the registration had them): purser print target-rbac | kubectl --context TARGET delete -f -\n";
 
 const OMIT_TARGET = 'Omit --purge-target and --context';
 
 /** The objects of a registration on the hub; at least one of them exists. */
-interface Found {
+interface RegistrationObjects {
   readonly cluster: Stored<Cluster> | undefined;
   readonly secret: Stored<Secret> | undefined;
 }
 
-async function findRegistration({ name, namespace, hub }: RemoveClusterOptions, options: CallOptions): Promise<Found> {
+async function findRegistration({ name, namespace, hub }: RemoveClusterOptions, options: CallOptions): Promise<RegistrationObjects> {
   return await callPeer(hub, async (client) => {
     const cluster = await findCluster(client, name, options);
     const secretName = cluster && secretNameOf(cluster);
@@ -78,10 +78,10 @@ async function readSecret(client: KubeClient, name: NamespacedName | undefined, 
   return name && (await ignoreReasons(client.get(Secrets, name, options), 'NotFound'));
 }
 
-/** Finds the credential Secret of a Cluster that an interrupted removal has already deleted. */
+/** Finds the credential Secret of a Cluster after an interrupted removal deleted the Cluster; undefined if there is none. */
 async function findSecret(client: KubeClient, name: string, namespace: string, options: CallOptions): Promise<Stored<Secret> | undefined> {
   for await (const { items } of client.pages(Secrets, { ...options, namespace })) {
-    const found = items.find((secret) => !isRenewedSecret(secret) && clustersOf(secret).includes(name));
+    const found = items.find((secret) => !isRenewedSecret(secret) && readClusterNames(secret).includes(name));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -103,15 +103,16 @@ async function confirm(
 ): Promise<void> {
   if (tokens.length > 0) {
     host.warn(
-      `ManagedTokens that use Cluster ${name}: ${tokens.length}. Their Secrets keep the current tokens until the tokens expire, except Secrets of ManagedTokenSets and Secrets that only an RBAC rule for a set permits: Purser removes those.\n`,
+      `ManagedTokens that use Cluster ${name}: ${tokens.length}. Their Secrets keep the current tokens until the tokens expire, except Secrets of ManagedTokenSets and Secrets of ManagedTokens whose only permission is an RBAC rule for a cluster set: Purser removes those.\n`,
     );
-    for (const token of tokens) host.warn(`  ${objectKey(token)}\n`);
+    for (const token of tokens) host.warn(`  ${objectKeyOf(token)}\n`);
   }
   if (isConfirmed) return;
-  if (host.ask === undefined) throw new CommandError('removal requires confirmation. Set --yes', ExitCode.wrongUse);
-  const scope = target === undefined ? '' : ` and Purser's access to the target cluster, ${contextText(target)}`;
+  if (host.ask === undefined)
+    throw new CommandError('removal requires confirmation on a terminal. Set --yes to remove without confirmation', ExitCode.wrongUse);
+  const scope = target === undefined ? '' : ` and Purser's access to the target cluster, ${formatContext(target)}`;
   const answer = await host.ask(`Remove Cluster ${name}${scope}? [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('nothing was removed');
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('removal was not confirmed, so nothing was removed');
 }
 
 /**
@@ -121,19 +122,21 @@ async function confirm(
  */
 async function checkTarget(
   { name, hub, target }: RemoveClusterOptions & { readonly target: Peer },
-  { secret }: Found,
+  { secret }: RegistrationObjects,
   options: CallOptions,
 ): Promise<void> {
   await checkIsNotHub({ hub, target }, options);
   if (secret === undefined)
-    throw new CommandError(`the Secret of Cluster ${name} was not found, so --context cannot be verified. ${OMIT_TARGET}`);
+    throw new CommandError(`no credential Secret of Cluster ${name} was found, so --context cannot be verified. ${OMIT_TARGET}`);
   if (isFederated(secret)) {
     if (!isRegisteredAddress(target, secret))
-      throw new CommandError(`${contextText(target)} does not refer to an address of Cluster ${name}. Check --context`);
+      throw new CommandError(
+        `the address ${target.client.transport.server} of ${formatContext(target)} is not registered for Cluster ${name}. Set --context to a context with a registered address of the Cluster`,
+      );
     return;
   }
   const { namespace, name: secretName } = secret.metadata;
-  const renewed = await callPeer(hub, (client) => readSecret(client, { namespace, name: renewedName(secretName) }, options));
+  const renewed = await callPeer(hub, (client) => readSecret(client, { namespace, name: toRenewedName(secretName) }, options));
   const { serviceAccount } = await findServiceAccount(
     target,
     name,
@@ -141,10 +144,10 @@ async function checkTarget(
     { ...options, remedy: OMIT_TARGET },
   );
   const described = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
-  if (objectText(serviceAccount) !== objectText(SERVICE_ACCOUNT))
+  if (formatName(serviceAccount) !== formatName(SERVICE_ACCOUNT))
     throw new CommandError(`Cluster ${name} uses ${described}, which purser cluster add does not create. ${OMIT_TARGET}`);
   const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
-  const other = labels.find((label) => label !== credentialLabel(secret.metadata.uid));
+  const other = labels.find((label) => label !== toCredentialLabel(secret.metadata.uid));
   if (other === undefined) return;
   const command = `kubectl --context ${target.context} -n ${serviceAccount.namespace} delete secrets -l ${Label.credential}=${other}`;
   throw new CommandError(
@@ -168,12 +171,12 @@ async function purge(
   host: CommandHost,
 ): Promise<void> {
   const options = { signal: host.signal };
-  const permissions = await permissionsOf(secret);
+  const permissions = await toPermissions(secret);
   await callPeer(target, (client) => withdrawAccess(client, permissions, options));
   const own = isFederated(secret) ? [] : await listAnchors(target, SERVICE_ACCOUNT.namespace, options);
   const anchors = [
     ...own.map(({ metadata }) => ({ namespace: metadata.namespace, name: metadata.name })),
-    ...tokens.flatMap((token) => anchorsOn(name, token)),
+    ...tokens.flatMap((token) => selectAnchors(name, token)),
   ];
   await callPeer(target, async (client) => {
     for (const anchor of anchors) await ignoreReasons(client.delete(Secrets, anchor, options), 'NotFound');
@@ -181,18 +184,18 @@ async function purge(
   });
   const serviceAccount = isFederated(secret) ? '' : ', service account';
   host.print(
-    `Purser's permissions${serviceAccount} and anchors (${anchors.length}) deleted from the target cluster, ${contextText(target)}.\n`,
+    `Purser's permissions${serviceAccount} and anchors (${anchors.length}) deleted from the target cluster, ${formatContext(target)}.\n`,
   );
 }
 
 /** Returns the anchors of a ManagedToken on a cluster. */
-function anchorsOn(cluster: string, { metadata, status }: Stored<ManagedToken>): readonly NamespacedName[] {
+function selectAnchors(cluster: string, { metadata, status }: Stored<ManagedToken>): readonly NamespacedName[] {
   const anchors = (status?.anchors ?? []).filter((anchor) => anchor.cluster === cluster);
-  return anchors.map(({ namespace }) => ({ namespace, name: anchorName(metadata.uid) }));
+  return anchors.map(({ namespace }) => ({ namespace, name: toAnchorName(metadata.uid) }));
 }
 
 /** Returns Purser's permissions on a target, including those that `purser cluster add` may have created earlier with other options. */
-async function permissionsOf(secret: Stored<Secret>): Promise<readonly ApiObject[]> {
+async function toPermissions(secret: Stored<Secret>): Promise<readonly ApiObject[]> {
   const { namespace } = secret.metadata;
   const serviceAccount = decodeKey(secret, CredentialSecretKey.serviceAccount) || undefined;
   const words = decodeKey(secret, CredentialSecretKey.namespaces).split(/[\s,]+/);
@@ -201,7 +204,7 @@ async function permissionsOf(secret: Stored<Secret>): Promise<readonly ApiObject
   return selectPermissions(limited, await toAccessObjects({ namespace, serviceAccount, namespaces: undefined }));
 }
 
-function objectText({ namespace, name }: NamespacedName): string {
+function formatName({ namespace, name }: NamespacedName): string {
   return `${namespace}/${name}`;
 }
 
@@ -215,7 +218,7 @@ function isFederated(secret: Secret): boolean {
  */
 async function deleteSecrets({ name, hub }: RemoveClusterOptions, secret: Stored<Secret>, host: CommandHost): Promise<void> {
   const { namespace, name: secretName, uid } = secret.metadata;
-  const clusters = clustersOf(secret);
+  const clusters = readClusterNames(secret);
   if (!clusters.includes(name)) {
     host.warn(
       `Secret ${namespace}/${secretName} was not deleted: its cluster key does not list ${name}. If nothing uses the Secret, delete it.\n`,
@@ -231,7 +234,7 @@ async function deleteSecrets({ name, hub }: RemoveClusterOptions, secret: Stored
   }
   const options = { signal: host.signal };
   await callPeer(hub, async (client) => {
-    const renewed = await readSecret(client, { namespace, name: renewedName(secretName) }, options);
+    const renewed = await readSecret(client, { namespace, name: toRenewedName(secretName) }, options);
     // Purser re-creates neither Secret: it renews only credentials that a Cluster refers to.
     if (renewed !== undefined && isRenewedSecret(renewed)) {
       const { uid: renewedUID } = renewed.metadata;

@@ -6,7 +6,7 @@ import { Secrets, type Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { ignoreReasons } from '../../kubernetes/status.ts';
 import { digestOf } from '../../std/digest.ts';
-import { renewedName } from '../../targets/policy/renewed-secret.ts';
+import { toRenewedName } from '../../targets/policy/renewed-secret.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../command.ts';
 import { poll } from '../poll.ts';
 import { toVisibleLine } from '../visible-text.ts';
@@ -25,9 +25,9 @@ export interface RenewCredentialOptions {
   /** Name of the Cluster. */
   readonly name: string;
   readonly hub: Peer;
-  /** The target, to supply a new token for Purser's service account; undefined to let Purser renew with its current token. */
+  /** Target cluster on which the command issues a new token for Purser's service account; undefined if Purser uses its current token. */
   readonly target: Peer | undefined;
-  /** Maximum time to wait for Purser, in milliseconds. */
+  /** Maximum time to wait for Purser, in milliseconds; 0 to check once. */
   readonly timeoutMs: number;
 }
 
@@ -111,7 +111,7 @@ export async function waitForRecord(
   host: CommandHost,
 ): Promise<Readonly<Record<string, string>>> {
   const { signal } = host;
-  const renewed = { ...secretName, name: renewedName(secretName.name) };
+  const renewed = { ...secretName, name: toRenewedName(secretName.name) };
   const record = await poll(timeoutMs, host, async () => {
     const secret = await callPeer(hub, (client) => ignoreReasons(client.get(Secrets, renewed, { signal }), 'NotFound'));
     const { annotations = {} } = secret?.metadata ?? {};
@@ -129,7 +129,7 @@ async function requestRenewal(
   const value = new Date(clock.now()).toISOString();
   const patch = { metadata: { annotations: { [RenewCredentialAnnotation]: value } } };
   await callPeer(hub, (client) => client.patch(Secrets, secretName, patch, { signal }));
-  return { annotation: RenewalAnnotation.renewRequest, value, failure: notRenewed(name) };
+  return { annotation: RenewalAnnotation.renewRequest, value, failure: describeFailure(name) };
 }
 
 /** Writes a new token for Purser's service account into the registered Secret. With this token, Purser immediately obtains its own. */
@@ -143,10 +143,10 @@ async function supplyToken(
   const token = await issueBootstrapToken(target, serviceAccount, host);
   const data = { [CredentialSecretKey.token]: Buffer.from(token).toString('base64') };
   await callPeer(hub, (client) => client.patch(Secrets, secrets.secretName, { data }, { signal }));
-  return { annotation: RenewalAnnotation.registeredDigest, value: digestOf(token), failure: notRenewed(name) };
+  return { annotation: RenewalAnnotation.registeredDigest, value: digestOf(token), failure: describeFailure(name) };
 }
 
-function notRenewed(name: string): string {
+function describeFailure(name: string): string {
   return `Purser has not renewed its credential for Cluster ${name} yet`;
 }
 

@@ -3,7 +3,7 @@
 import { CredentialSecretKey, Label, RenewalAnnotation, RevokeCredentialAnnotation } from '../../api/names.ts';
 import { Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
 import { ignoreReasons } from '../../kubernetes/status.ts';
-import { credentialLabel } from '../../targets/own-anchors.ts';
+import { toCredentialLabel } from '../../targets/own-anchors.ts';
 import type { CommandHost } from '../command.ts';
 import { findServiceAccount, issueBootstrapToken, readRenewable, type StoredSecrets } from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
@@ -13,9 +13,9 @@ export interface RevokeTokensOptions {
   /** Name of the Cluster. */
   readonly name: string;
   readonly hub: Peer;
-  /** The target, to re-create Purser's service account; undefined to keep it. */
+  /** Target cluster on which the command re-creates Purser's service account; undefined to keep the service account. */
   readonly target: Peer | undefined;
-  /** Maximum time to wait for Purser, in milliseconds. */
+  /** Maximum time to wait for Purser, in milliseconds; 0 to check once. */
   readonly timeoutMs: number;
 }
 
@@ -38,10 +38,10 @@ export async function revokeEarlierTokens(revocation: RevokeTokensOptions, host:
   };
   await waitForRecord(revocation, secrets, record, host);
   host.print(`Purser replaced its credential for Cluster ${name} and revoked all earlier tokens that it had obtained.\n`);
-  if (target === undefined) host.print(note(name));
+  if (target === undefined) host.print(renderNote(name));
 }
 
-function note(name: string): string {
+function renderNote(name: string): string {
   const text =
     'The token in the registered Secret, and tokens that an attacker requested with a stolen token, stay valid until they expire.';
   return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} --context TARGET\n`;
@@ -55,30 +55,30 @@ async function recreateServiceAccount(
 ): Promise<string> {
   const { signal } = host;
   const { serviceAccount, found } = await findServiceAccount(target, name, secrets, { signal });
-  const hasOthers = await isShared(target, serviceAccount.namespace, secrets, host);
-  const account = { ...withoutServerFields(found), metadata: { ...copiedMetadata(found), ...serviceAccount } };
+  const isProbablyShared = await hasOtherAnchors(target, serviceAccount.namespace, secrets, host);
+  const account = { ...withoutServerFields(found), metadata: { ...copyMetadata(found), ...serviceAccount } };
   await callPeer(target, async (client) => {
-    // The timeout 0 is for the result in the status, not for requests.
+    // A timeout of 0 means one check of Purser's result. Requests then have their default timeout.
     if (found !== undefined)
       await client.delete(ServiceAccounts, serviceAccount, { uid: found.metadata.uid, timeoutMs: timeoutMs || undefined, signal });
     await client.create(ServiceAccounts, account, { signal });
   });
-  if (hasOthers)
+  if (isProbablyShared)
     host.warn(
-      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and the token of that registration is now revoked as well. To replace that token, run purser cluster renew NAME --context ${target.context}, where NAME is the other Cluster\n`,
+      `warning: another registration probably uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster: namespace ${serviceAccount.namespace} contains anchors of another credential. If that registration still exists, its token is now revoked as well. To replace that token, run purser cluster renew NAME --context ${target.context}, where NAME is the other Cluster\n`,
     );
   return await issueBootstrapToken(target, serviceAccount, host);
 }
 
-/** Returns whether another registration has anchors on the target; false if the user may not list Secrets there. */
-async function isShared(target: Peer, namespace: string, { registered }: StoredSecrets, { signal }: CommandHost): Promise<boolean> {
+/** Returns whether a namespace contains anchors of another credential; false if the user is not authorized to list Secrets there. */
+async function hasOtherAnchors(target: Peer, namespace: string, { registered }: StoredSecrets, { signal }: CommandHost): Promise<boolean> {
   const selected = { namespace, labelSelector: Label.credential, signal };
   const anchors = await callPeer(target, (client) => ignoreReasons(client.list(Secrets, selected), 'Forbidden'));
-  const own = credentialLabel(registered.metadata.uid);
+  const own = toCredentialLabel(registered.metadata.uid);
   return anchors?.items.some(({ metadata }) => metadata.labels?.[Label.credential] !== own) === true;
 }
 
-function copiedMetadata(found: Stored<ServiceAccount> | undefined) {
+function copyMetadata(found: Stored<ServiceAccount> | undefined) {
   const { labels, annotations } = found?.metadata ?? {};
   return { ...(labels && { labels }), ...(annotations && { annotations }) };
 }

@@ -38,7 +38,7 @@ export const NO_HOME = 'HOME is not an absolute path. Set HOME or XDG_CACHE_HOME
  * Returns the path of the cache. The path is relative if HOME is relative; callers must not use a relative path.
  * @param {Readonly<Record<string, string | undefined>>} env
  */
-export function cacheFolder(env) {
+export function resolveCacheFolder(env) {
   const base = env['XDG_CACHE_HOME'];
   // The XDG specification requires programs to ignore relative paths.
   return join(base && isAbsolute(base) ? base : join(env['HOME'] || homedir(), '.cache'), 'purser', 'credentials');
@@ -53,7 +53,7 @@ export class CachedCredential {
    * @param {(text: string) => void} notify Receives one line for a lock file that is replaced.
    */
   constructor(folder, request, warn, notify) {
-    const key = hashOf(request);
+    const key = hashText(request);
     this.folder = folder;
     this.request = request;
     this.file = join(folder, `${key}.json`);
@@ -95,7 +95,7 @@ export class CachedCredential {
     if (entry === undefined) return undefined;
     // If the clock was set back, the age of the credential is unknown.
     const isFresh = entry.issuedAt <= now && now < entry.issuedAt + USABLE_SHARE * (entry.expiresAt - entry.issuedAt);
-    const isSame = entry.request === this.request && entry.inputs.every(({ path, version }) => versionOf(path) === version);
+    const isSame = entry.request === this.request && entry.inputs.every(({ path, version }) => readFileVersion(path) === version);
     return isFresh && isSame ? entry : undefined;
   }
 
@@ -149,7 +149,7 @@ export class CachedCredential {
    * @param {number} now
    * @returns {string | undefined}
    */
-  failureSince(startedAt, now) {
+  readFailure(startedAt, now) {
     const { message, at } = parseObject(this.readPrivate(this.failureFile) || '');
     return typeof message === 'string' && typeof at === 'number' && at >= startedAt && at <= now ? message : undefined;
   }
@@ -193,7 +193,7 @@ export function removeExpired(folder, now) {
     const key = name.split('.')[0] || '';
     if (name === `${key}.json` && isExpired(path, now))
       for (const type of ['json', 'clients', 'failed']) removeFile(join(folder, `${key}.${type}`));
-    else if (name.split('.').length > 2 && Math.abs(now - changedAt(path)) > LOCK_MS) removeFile(path);
+    else if (name.split('.').length > 2 && Math.abs(now - readChangeTime(path)) > LOCK_MS) removeFile(path);
   }
 }
 
@@ -212,7 +212,7 @@ function isExpired(path, now) {
  * Returns the time of the last change of a file, in epoch milliseconds; 0 if it does not exist.
  * @param {string} path
  */
-function changedAt(path) {
+function readChangeTime(path) {
   try {
     return lstatSync(path).mtimeMs;
   } catch {
@@ -224,7 +224,7 @@ function changedAt(path) {
  * Returns a string that changes with the file; empty if the file does not exist. Uses only metadata, because reading the file takes longer.
  * @param {string} path
  */
-export function versionOf(path) {
+export function readFileVersion(path) {
   try {
     const { ino, size, mtimeMs, ctimeMs } = statSync(path);
     return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
@@ -238,7 +238,7 @@ export function versionOf(path) {
  * request. Does not use node:crypto, because it takes longer to load.
  * @param {string} text
  */
-function hashOf(text) {
+function hashText(text) {
   let [a, b] = [0x811c9dc5, 0x01000193];
   for (let index = 0; index < text.length; index += 1) {
     a = Math.imul(a ^ text.charCodeAt(index), 0x01000193);

@@ -7,7 +7,7 @@ import { withVariables } from '../facade/options.ts';
 import { addTokenOptions, type TokenOptions } from '../token/options.ts';
 
 /** Returns `purser credential` with its commands. */
-export function credentialCommand(host: CommandHost): Command {
+export function defineCredentialCommand(host: CommandHost): Command {
   const command = addTokenOptions(
     defineCommand(host, 'credential', 'print a token in the format of kubectl credential plugins')
       .description('Print an ExecCredential with a token for a service account, for kubectl and other clients that run credential plugins.')
@@ -22,10 +22,10 @@ export function credentialCommand(host: CommandHost): Command {
     const { printCredential } = await import('./credential.ts');
     await printCredential({ ...withVariables(options, host.env), cluster, account }, host);
   });
-  return command.addCommand(cleanCommand(host));
+  return command.addCommand(defineCleanCommand(host));
 }
 
-function cleanCommand(host: CommandHost): Command {
+function defineCleanCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'clean', 'remove all cached tokens').description(
     'Remove all tokens that purser credential keeps on this machine. The tokens stay valid until they expire.',
   );

@@ -4,14 +4,14 @@ import { isAbsolute, resolve } from 'node:path';
 import { SystemAuthorities } from '../../api/names.ts';
 import { redactTokens } from '../../std/sensitive.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { grantedLifetimeMs } from '../../targets/policy/grant.ts';
+import { computeGrantedLifetimeMs } from '../../targets/policy/grant.ts';
 import { parseTokenClaims } from '../../targets/policy/token-claims.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { FacadeClient, type IssuedToken } from '../facade/client.ts';
 import { requestWantedToken, type WantedToken } from '../token/token.ts';
 import { toVisibleLine } from '../visible-text.ts';
-import { type CachedCredential, cacheFolder, type Entry, NO_HOME, removeAll, removeExpired, versionOf } from './cache.mjs';
+import { type CachedCredential, type Entry, NO_HOME, readFileVersion, removeAll, removeExpired, resolveCacheFolder } from './cache.mjs';
 import { type CredentialRequest, encodeExecCredential, printFromCache } from './print-cached.mjs';
 
 /** Prints an ExecCredential. If several processes need the same credential, one sends the request, and the others wait for its result. */
@@ -50,8 +50,8 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
 
 /** Removes all cached credentials. */
 export function removeCredentials(host: CommandHost): void {
-  const folder = cacheFolder(host.env);
-  if (!isAbsolute(folder)) throw new CommandError(`no cached credentials: ${NO_HOME}`);
+  const folder = resolveCacheFolder(host.env);
+  if (!isAbsolute(folder)) throw new CommandError(`cannot find the cache: ${NO_HOME}`);
   const removed = removeAll(folder);
   host.print(`Removed ${removed} cached ${removed === 1 ? 'credential' : 'credentials'} from ${folder}.\n`);
 }
@@ -66,9 +66,9 @@ function toRequest(wanted: WantedToken): CredentialRequest {
 async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omit<Entry, 'request'>> {
   await using connections = new Connections(host, wanted.kubeconfig);
   const ca = wanted.facadeCa === undefined || wanted.facadeCa === SystemAuthorities ? [] : [resolve(wanted.facadeCa)];
-  const files = [...(await connections.credentialFiles(wanted.context)), ...ca];
+  const files = [...(await connections.findCredentialFiles(wanted.context)), ...ca];
   // Read before the request, so that a file that changes during the request is noticed.
-  const inputs = files.map((path) => ({ path, version: versionOf(path) }));
+  const inputs = files.map((path) => ({ path, version: readFileVersion(path) }));
   await using facade = await FacadeClient.open(wanted, host);
   return { ...toEntry(await requestWantedToken(facade, wanted)), inputs };
 }
@@ -80,8 +80,10 @@ async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omi
 export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs' | 'request'> {
   const { token = '', expirationTimestamp } = request.status ?? {};
   const claims = parseTokenClaims(token);
-  const lifetimeMs = grantedLifetimeMs({ expirationTimestamp, ...(claims !== undefined && { claims }) }, serverAt);
+  const lifetimeMs = computeGrantedLifetimeMs({ expirationTimestamp, ...(claims !== undefined && { claims }) }, serverAt);
   if (parseTimestamp(expirationTimestamp) === undefined || lifetimeMs <= 0)
-    throw new CommandError('the façade returned a token that has expired. Check the clocks of the hub and of the cluster');
+    throw new CommandError(
+      'the façade returned a token that has expired or has no valid expiry. Check the clocks of the hub and of the cluster',
+    );
   return { token, issuedAt: sentAt, expiresAt: sentAt + lifetimeMs };
 }

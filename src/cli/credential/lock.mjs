@@ -2,7 +2,7 @@
 // The lock of a credential request: only the process that holds the lock sends the request. Plain JavaScript, like the cache.
 
 import { linkSync, lstatSync, readFileSync, renameSync } from 'node:fs';
-import { codeOf, createFile, parseObject, readTrusted, removeFile, uniqueName } from './private-file.mjs';
+import { codeOf, createFile, createUniqueName, parseObject, readTrusted, removeFile } from './private-file.mjs';
 
 /**
  * @typedef {object} Owner The process that holds a lock.
@@ -47,7 +47,7 @@ export class RequestLock {
   }
 
   /** Returns the client in the lock that the launcher of this process took; empty if the launcher took no lock. */
-  clientOfLauncher() {
+  readLauncherClient() {
     const held = this.read();
     return held !== undefined && held.owner.pid === process.ppid ? held.owner.client : '';
   }
@@ -86,7 +86,7 @@ export class RequestLock {
    * @param {(moved: string) => boolean} isExpected
    */
   takeOver(isExpected) {
-    const moved = `${this.file}.${uniqueName()}`;
+    const moved = `${this.file}.${createUniqueName()}`;
     try {
       renameSync(this.file, moved);
       const isSame = isExpected(moved);
@@ -106,7 +106,7 @@ export class RequestLock {
  * @param {number} pid
  */
 export function identifyProcess(pid) {
-  const startedAt = startTimeOf(pid);
+  const startedAt = readStartTime(pid);
   return startedAt === '' ? '' : `${pid}:${startedAt}`;
 }
 
@@ -115,7 +115,7 @@ export function identifyProcess(pid) {
  * id.
  * @param {number} pid
  */
-export function startTimeOf(pid) {
+export function readStartTime(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name of the program, in parentheses, may contain spaces. The start time is the 22nd field.
@@ -133,5 +133,5 @@ function isRunning({ pid, startedAt }) {
   } catch (error) {
     return codeOf(error) === 'EPERM';
   }
-  return startedAt === '' || startTimeOf(pid) === startedAt;
+  return startedAt === '' || readStartTime(pid) === startedAt;
 }

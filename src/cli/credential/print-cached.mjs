@@ -4,8 +4,8 @@
 
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { CachedCredential, cacheFolder } from './cache.mjs';
-import { identifyProcess, startTimeOf } from './lock.mjs';
+import { CachedCredential, resolveCacheFolder } from './cache.mjs';
+import { identifyProcess, readStartTime } from './lock.mjs';
 
 /**
  * @typedef {object} CredentialRequest Arguments and options that determine a credential. Undefined selects the default of an option.
@@ -33,7 +33,7 @@ import { identifyProcess, startTimeOf } from './lock.mjs';
 /**
  * @typedef {object} CacheResult
  * @property {number | undefined} code Exit code; undefined if the caller has to request a credential.
- * @property {string} [client] Process that receives the credential.
+ * @property {string} [client] Process that receives the credential; empty if unknown, absent if the caller holds no lock.
  * @property {CachedCredential | undefined} cache Cache whose lock the caller holds and must release; undefined if it holds none.
  */
 
@@ -54,6 +54,7 @@ const FORMAT = 1;
 const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
 /** Maximum time between the reported and the actual expiry, in milliseconds. */
 const MAX_MARGIN_MS = 60000;
+/** Interval between attempts to take the lock, in milliseconds. */
 const POLL_MS = 20;
 /** Waiting time after which a line reports that another process holds the lock, in milliseconds. */
 const NOTICE_MS = 3000;
@@ -116,19 +117,27 @@ export function printForArguments(args, host) {
  * @returns {CacheResult}
  */
 export function printFromCache(request, host, isForced) {
-  if (VERSIONS.indexOf(requestedVersion(host.env)) < 0) {
+  if (VERSIONS.indexOf(parseRequestedVersion(host.env)) < 0) {
     host.warn(
       `purser: KUBERNETES_EXEC_INFO is not valid or requests an unsupported version. In the kubeconfig, set the apiVersion of exec to ${VERSIONS[0]}\n`,
     );
     return { code: 1, cache: undefined };
   }
-  const cache = new CachedCredential(cacheFolder(host.env), encodeRequest(request, host.env), host.warn, host.notify);
+  const cache = new CachedCredential(resolveCacheFolder(host.env), encodeRequest(request, host.env), host.warn, host.notify);
   try {
     if (cache.open()) return readOrLock(cache, host, isForced);
   } catch (error) {
-    host.warn(`purser: not using the cache ${cache.folder}: ${/** @type {Error} */ (error).message}\n`);
+    host.warn(`purser: not using the cache ${cache.folder}: ${formatCacheError(/** @type {NodeJS.ErrnoException} */ (error))}\n`);
   }
   return { code: undefined, cache: undefined };
+}
+
+/**
+ * Returns the cause and the remedy of an error. The texts of errors without a code already contain a remedy.
+ * @param {NodeJS.ErrnoException} error
+ */
+function formatCacheError({ code, message }) {
+  return code === undefined ? message : `${message}. Check the free disk space and the permissions of the folder`;
 }
 
 /**
@@ -141,7 +150,7 @@ export function encodeExecCredential({ token, issuedAt, expiresAt }, env) {
   const margin = Math.min(MAX_MARGIN_MS, (expiresAt - issuedAt) / 10);
   const expirationTimestamp = `${new Date(expiresAt - margin).toISOString().slice(0, 19)}Z`;
   const credential = {
-    apiVersion: requestedVersion(env),
+    apiVersion: parseRequestedVersion(env),
     kind: 'ExecCredential',
     spec: { interactive: false },
     status: { expirationTimestamp, token },
@@ -185,8 +194,8 @@ function readOrLock(cache, host, isForced) {
   const startedAt = now();
   const waitForLock = createWait(cache, host);
   // Without KUBERNETES_EXEC_INFO, the caller may be a script, whose repeated calls do not mean that the cluster rejected the credential.
-  const client = env['KUBERNETES_EXEC_INFO'] ? cache.lock.clientOfLauncher() || identifyProcess(process.ppid) : '';
-  const owner = { pid: process.pid, startedAt: startTimeOf(process.pid), client };
+  const client = env['KUBERNETES_EXEC_INFO'] ? cache.lock.readLauncherClient() || identifyProcess(process.ppid) : '';
+  const owner = { pid: process.pid, startedAt: readStartTime(process.pid), client };
   const read = () => (isForced ? undefined : cache.read(now()));
   for (;;) {
     const entry = read();
@@ -194,7 +203,7 @@ function readOrLock(cache, host, isForced) {
       print(encodeExecCredential(entry, env));
       return { code: 0, cache: undefined };
     }
-    const failure = cache.failureSince(startedAt, now());
+    const failure = cache.readFailure(startedAt, now());
     if (failure !== undefined) {
       warn(`purser: ${toVisibleLine(failure)}\n`);
       return { code: 1, cache: undefined };
@@ -228,7 +237,7 @@ function createWait(cache, { notify, wait = block }) {
  * Returns the version of ExecCredential that the client requests; v1 if it requests none, empty if KUBERNETES_EXEC_INFO is invalid.
  * @param {Readonly<Record<string, string | undefined>>} env
  */
-function requestedVersion(env) {
+function parseRequestedVersion(env) {
   try {
     return String(JSON.parse(env['KUBERNETES_EXEC_INFO'] || '{}').apiVersion || VERSIONS[0]);
   } catch {
@@ -245,7 +254,7 @@ function toVisibleLine(text) {
 }
 
 /**
- * Blocks the process, which has nothing else to do.
+ * Blocks the process for a time in milliseconds. The process has no other work.
  * @param {number} ms
  */
 function block(ms) {

@@ -35,7 +35,7 @@ export function readTrusted(path) {
  * @param {string} text
  */
 export function replaceFile(path, text) {
-  const draft = `${path}.${uniqueName()}`;
+  const draft = `${path}.${createUniqueName()}`;
   try {
     writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
     renameSync(draft, path);
@@ -45,7 +45,7 @@ export function replaceFile(path, text) {
 }
 
 /**
- * Creates a file. Returns false if it exists.
+ * Creates a file. Returns false if the file exists.
  * @param {string} path
  * @param {string} text
  */
@@ -81,7 +81,7 @@ export function codeOf(error) {
 }
 
 /** Returns a part of a file name that no other process uses. */
-export function uniqueName() {
+export function createUniqueName() {
   return `${process.pid}-${Math.random().toString(36).slice(2)}`;
 }
 

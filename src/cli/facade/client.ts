@@ -8,7 +8,7 @@ import { Clusters, ConfigMaps, type EndpointSlice, EndpointSlices } from '../../
 import { httpsUrl, type Parser, pathSegment, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
 import { findLocalAddress } from '../../kube/addresses.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { fixedConfig } from '../../kube/kube-config.ts';
+import { createFixedConfig } from '../../kube/kube-config.ts';
 import { forwardPort, type PodPort } from '../../kube/port-forward.ts';
 import { type HttpResponse, parseWarnings, toStatusError } from '../../kube/response.ts';
 import type { TokenRequest } from '../../kube/reviews.ts';
@@ -62,7 +62,7 @@ export class FacadeClient implements AsyncDisposable {
       ...(authority !== undefined && { caData: Buffer.from(authority).toString('base64') }),
     };
     const tunnel = pod && (() => forwardPort(hub.transport, pod));
-    const transport = createTransport(fixedConfig(cluster, { name: 'caller', token }), omitUndefined({ clock: host.clock, tunnel }));
+    const transport = createTransport(createFixedConfig(cluster, { name: 'caller', token }), omitUndefined({ clock: host.clock, tunnel }));
     closing.defer(() => transport.close());
     return new FacadeClient(host, hub, { access, transport, closing: closing.move() });
   }
@@ -108,7 +108,7 @@ export class FacadeClient implements AsyncDisposable {
   }
 
   /** Returns the IP address that this machine uses to connect to the hub; undefined if there is no route. */
-  async ownAddress(): Promise<string | undefined> {
+  async findOwnAddress(): Promise<string | undefined> {
     return await findLocalAddress(this.#hub.transport.server);
   }
 
@@ -130,9 +130,14 @@ export class FacadeClient implements AsyncDisposable {
     if (!(error instanceof TransportError)) return error;
     const { server, pod, source } = this.#access;
     const cause = redactTokens(error.message.replace(/^(GET|POST) \S+: /, '').replace(/;.*/s, ''));
-    if (UNVERIFIED.test(error.code))
-      return new CommandError(`cannot verify the certificate of the façade ${server}: ${cause}. Set --facade-ca to its CA`);
-    const remedy = pod === undefined ? `Check the URL from ${source}, or set --facade` : 'Set --facade, or check your permissions';
+    if (FAILED_HANDSHAKE.test(error.code))
+      return new CommandError(
+        `the TLS handshake with the façade ${server} failed: ${cause}. Set --facade-ca to the CA of the façade's certificate, or check the URL from ${source}`,
+      );
+    const remedy =
+      pod === undefined
+        ? `Check the URL from ${source}, or set --facade`
+        : 'Set --facade, or check your permission to get and create pods/portforward';
     return new CommandError(`cannot connect to the façade ${server}: ${cause}. ${remedy}`);
   }
 
@@ -182,7 +187,7 @@ const SERVICE = 'purser';
 /** Requested lifetime of the caller's token with `--service-account`, in seconds. */
 const CALLER_SECONDS = 600;
 /** Matches the error codes of failed TLS handshakes, including failed verification of the certificate. */
-const UNVERIFIED = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|UNABLE_TO_\w+)$/;
+const FAILED_HANDSHAKE = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|UNABLE_TO_\w+)$/;
 
 async function findFacade(options: FacadeClientOptions, hub: KubeClient, { signal }: CommandHost): Promise<FacadeAccess> {
   const namespace = options.purserNamespace ?? DefaultNamespace;
@@ -270,14 +275,14 @@ async function findPod(hub: KubeClient, namespace: string, signal: AbortSignal):
     const cause = error instanceof Error ? error.message : String(error);
     throw new CommandError(`Purser publishes no façade URL, and a port-forward is not possible: ${cause}. Set --facade`);
   });
-  const found = slices.items.flatMap(readyPods)[0];
+  const found = slices.items.flatMap(findReadyPods)[0];
   if (found !== undefined) return { namespace, ...found };
   throw new CommandError(
-    `Purser publishes no façade URL, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade, or check that Purser is running`,
+    `Purser publishes no façade URL, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade or --purser-namespace, or check that Purser is running`,
   );
 }
 
-function readyPods({ endpoints = [], ports = [] }: EndpointSlice): readonly Omit<PodPort, 'namespace'>[] {
+function findReadyPods({ endpoints = [], ports = [] }: EndpointSlice): readonly Omit<PodPort, 'namespace'>[] {
   const port = ports?.[0]?.port;
   const ready = (endpoints ?? []).filter(({ conditions, targetRef }) => conditions?.ready !== false && targetRef?.kind === 'Pod');
   return port === undefined ? [] : ready.map(({ targetRef }) => ({ pod: targetRef?.name ?? '', port }));

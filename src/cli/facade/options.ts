@@ -2,13 +2,13 @@
 
 import type { Command } from 'commander';
 import { DefaultNamespace, FacadeConfigMap } from '../../api/names.ts';
-import { variableOf } from '../../config/options.ts';
+import { toVariableName } from '../../config/options.ts';
 import { StartError } from '../../config/start-error.ts';
 import { anyText, httpsUrl, namespace, type Parser, pathSegment, serviceAccount } from '../../config/values.ts';
 import { type Env, FacadeVariable } from '../../config/variables.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
-import { parsedOption } from '../command-line.ts';
-import { contextOption, kubeconfigOption, type SharedOptions } from '../options.ts';
+import { defineOption } from '../command-line.ts';
+import { defineContextOption, defineKubeconfigOption, type SharedOptions } from '../options.ts';
 
 /** Values of the options for façade requests; undefined for options that are not set. */
 export interface FacadeClientOptions extends Pick<SharedOptions, 'kubeconfig' | 'context'> {
@@ -26,31 +26,31 @@ export interface FacadeClientOptions extends Pick<SharedOptions, 'kubeconfig' | 
 export function addFacadeOptions(command: Command): Command {
   const published = `published in the ConfigMap ${FacadeConfigMap.name}`;
   return command
-    .addOption(contextOption())
-    .addOption(kubeconfigOption())
-    .addOption(parsedOption('--service-account <NS/NAME>', CALLER, checkedText(serviceAccount)))
+    .addOption(defineContextOption())
+    .addOption(defineKubeconfigOption())
+    .addOption(defineOption('--service-account <NS/NAME>', CALLER_SERVICE_ACCOUNT, toTextParser(serviceAccount)))
     .addOption(
-      parsedOption('--facade <URL>', 'URL of the façade', checkedText(httpsUrl)).default(
+      defineOption('--facade <URL>', 'URL of the façade', toTextParser(httpsUrl)).default(
         undefined,
         `${FacadeVariable.url}, else the URL ${published}, else a port-forward to the Service`,
       ),
     )
     .addOption(
-      parsedOption('--facade-ca <FILE>', "PEM file with the CA of the façade's certificate, or system for public CAs", anyText).default(
+      defineOption('--facade-ca <FILE>', "PEM file with the CA of the façade's certificate, or system for public CAs", anyText).default(
         undefined,
         `${FacadeVariable.authority}, else the CA ${published}`,
       ),
     )
     .addOption(
-      parsedOption('--facade-path <NAME>', 'first path segment of token requests to the façade', pathSegment).default(
+      defineOption('--facade-path <NAME>', 'first path segment of token requests to the façade', pathSegment).default(
         undefined,
-        `${variableOf('facade-path')}, else the path ${published}`,
+        `${toVariableName('facade-path')}, else the path ${published}`,
       ),
     )
     .addOption(
-      parsedOption('--purser-namespace <NS>', "Purser's namespace on the hub", namespace).default(
+      defineOption('--purser-namespace <NS>', "Purser's namespace on the hub", namespace).default(
         undefined,
-        `${variableOf('namespace')}, else ${DefaultNamespace}`,
+        `${toVariableName('namespace')}, else ${DefaultNamespace}`,
       ),
     );
 }
@@ -62,10 +62,10 @@ export function withVariables<T extends FacadeClientOptions>(options: T, env: En
     return text ? parseVariable(variable, text, parser) : undefined;
   };
   const fromEnvironment = omitUndefined<FacadeClientOptions>({
-    facade: valueOf(FacadeVariable.url, checkedText(httpsUrl)),
+    facade: valueOf(FacadeVariable.url, toTextParser(httpsUrl)),
     facadeCa: valueOf(FacadeVariable.authority, anyText),
-    facadePath: valueOf(variableOf('facade-path'), pathSegment),
-    purserNamespace: valueOf(variableOf('namespace'), namespace),
+    facadePath: valueOf(toVariableName('facade-path'), pathSegment),
+    purserNamespace: valueOf(toVariableName('namespace'), namespace),
   });
   return { ...fromEnvironment, ...options };
 }
@@ -79,12 +79,12 @@ function parseVariable(variable: string, text: string, parser: Parser<string>): 
 }
 
 /** Returns a parser that checks a string and returns it unchanged: the spelling is part of the key of a cached credential. */
-export function checkedText(parser: Parser<unknown>): Parser<string> {
+export function toTextParser(parser: Parser<unknown>): Parser<string> {
   return (text) => {
     parser(text);
     return text;
   };
 }
 
-const CALLER =
+const CALLER_SERVICE_ACCOUNT =
   'service account on the hub to authenticate as, for a context without a bearer token that the façade accepts, such as a kind context';

@@ -3,28 +3,28 @@
 import type { Command } from 'commander';
 import { anyText, httpsUrl, namespace } from '../../config/values.ts';
 import type { CommandHost } from '../command.ts';
-import { addExamples, defineCommand, parsedOption } from '../command-line.ts';
+import { addExamples, defineCommand, defineOption } from '../command-line.ts';
 import { withVariables } from '../facade/options.ts';
 import { addTokenOptions } from '../token/options.ts';
 import type { KubeconfigOptions } from './kubeconfig.ts';
 
 /** Returns `purser kubeconfig`. */
-export function kubeconfigCommand(host: CommandHost): Command {
+export function defineKubeconfigCommand(host: CommandHost): Command {
   const command = addTokenOptions(
     defineCommand(host, 'kubeconfig', 'print a kubeconfig for a cluster, without any secret')
       .description(
         'Print a kubeconfig for a service account on a registered cluster. The kubeconfig obtains tokens with purser credential, and contains no secret.',
       )
       .option('--merge', 'add the context to your kubeconfig instead of printing it')
-      .addOption(parsedOption('--name <NAME>', 'name of the context', anyText).default(undefined, 'the name of the cluster'))
+      .addOption(defineOption('--name <NAME>', 'name of the context', anyText).default(undefined, 'the name of the cluster'))
       .addOption(
-        parsedOption('-n, --namespace <NS>', 'namespace of the context', namespace).default(
+        defineOption('-n, --namespace <NS>', 'namespace of the context', namespace).default(
           undefined,
           'the namespace of the service account',
         ),
       )
       .addOption(
-        parsedOption('--server <URL>', "registered address of the cluster's API server", httpsUrl).default(
+        defineOption('--server <URL>', "registered address of the cluster's API server", httpsUrl).default(
           undefined,
           'the address for your network',
         ),

@@ -8,7 +8,7 @@ import { StartError } from '../../config/start-error.ts';
 import { serviceAccount } from '../../config/values.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import { packageRoot } from '../../std/package-root.ts';
-import { serversFor } from '../../targets/endpoints.ts';
+import { orderServers } from '../../targets/endpoints.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { FacadeClient } from '../facade/client.ts';
@@ -33,13 +33,13 @@ export type WantedKubeconfig = WantedToken & KubeconfigOptions;
 /** Prints a kubeconfig, or merges it into the kubeconfig of the user. */
 export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHost): Promise<void> {
   await using connections = new Connections(host, wanted.kubeconfig);
-  const { current } = await connections.contexts();
+  const { current } = await connections.readContexts();
   const hubContext = wanted.context ?? current;
   const name = wanted.name ?? wanted.cluster;
   if (name === hubContext) throw new StartError(`${name} is the context of the hub. Set --name to another name for the new context`);
   await using facade = await FacadeClient.open(wanted, host);
   const cluster = await facade.getCluster(wanted.cluster);
-  const server = selectServer(cluster, wanted.server, await facade.ownAddress());
+  const server = selectServer(cluster, wanted.server, await facade.findOwnAddress());
   const audience = wanted.audience ?? requireAudiences(cluster.status?.apiAudiences, wanted.cluster);
   const caller = {
     ...wanted,
@@ -51,7 +51,8 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
   const kubeconfig = toKubeconfig(caller, { name, server, caBundle, command: await findPluginCommand(host) });
   if (wanted.merge !== true) return host.print(formatDocument(kubeconfig, 'yaml'));
   const file = await mergeIntoFile(connections.files, kubeconfig);
-  host.print(`Context ${name} written to ${file}. To use it, run kubectl --context ${name} get pods.\n`);
+  const inFile = wanted.kubeconfig === undefined ? '' : `--kubeconfig "${file}" `;
+  host.print(`Context ${name} written to ${file}. To use the context, run kubectl ${inFile}--context ${name} get pods.\n`);
 }
 
 /** Address, CA and name of a context, and the command of its plugin. */
@@ -136,7 +137,7 @@ function toCredentialArguments(wanted: WantedKubeconfig): readonly string[] {
  */
 function selectServer({ metadata, spec }: Cluster, given: string | undefined, ownAddress: string | undefined): string {
   const { serverEndpoints } = spec.orchestratorApiEndpoints;
-  const servers = serversFor(serverEndpoints, ownAddress);
+  const servers = orderServers(serverEndpoints, ownAddress);
   const selected = given === undefined ? servers[0] : servers.find((server) => server === given);
   if (selected !== undefined) return selected;
   if (servers.length === 0) throw new CommandError(`the cluster ${metadata.name} has no usable address. Correct the Cluster on the hub`);

@@ -51,7 +51,8 @@ export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeco
 
 /**
  * Returns the content of a kubeconfig file with the entries of `kubeconfig` added or replaced. `others` are the additional files that
- * kubectl merges with it. Throws a CommandError if any of the files has an entry of the same name that another program wrote.
+ * kubectl merges with it. Throws a CommandError if any of the files is malformed, or has an entry of the same name that another program
+ * wrote.
  */
 export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: readonly KubeconfigFile[] = []): string {
   const document = parseFile(file);

@@ -4,9 +4,16 @@ import type { Command } from 'commander';
 import { StartError } from '../../config/start-error.ts';
 import { anyText } from '../../config/values.ts';
 import type { CommandHost } from '../command.ts';
-import { addExamples, defineCommand, parsedOption } from '../command-line.ts';
+import { addExamples, defineCommand, defineOption } from '../command-line.ts';
 import { parseManagedTokenName } from '../managed-token.ts';
-import { allNamespacesOption, contextOption, kubeconfigOption, namespaceOption, outputOption, type SharedOptions } from '../options.ts';
+import {
+  defineAllNamespacesOption,
+  defineContextOption,
+  defineKubeconfigOption,
+  defineNamespaceOption,
+  defineOutputOption,
+  type SharedOptions,
+} from '../options.ts';
 import type { Paint } from './text.ts';
 
 interface StatusOptions extends SharedOptions {
@@ -14,20 +21,20 @@ interface StatusOptions extends SharedOptions {
 }
 
 /** Returns `purser status`. */
-export function statusCommand(host: CommandHost): Command {
+export function defineStatusCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'status', 'show failing tokens and clusters, with causes and remedies')
     .description(
       'Show failing ManagedTokens, ManagedTokenSets and clusters, with causes and remedies. For one ManagedToken, check each step from the permission to the Secret.',
     )
     .argument('[mt/NAME]', 'ManagedToken to check (default all)')
-    .addOption(namespaceOption())
-    .addOption(allNamespacesOption())
+    .addOption(defineNamespaceOption())
+    .addOption(defineAllNamespacesOption())
     .addOption(
-      parsedOption('--target-context <NAME>', 'context of the target cluster, to check the service account and the token there', anyText),
+      defineOption('--target-context <NAME>', 'context of the target cluster, to check the service account and the token there', anyText),
     )
-    .addOption(outputOption(['json', 'yaml']))
-    .addOption(contextOption())
-    .addOption(kubeconfigOption());
+    .addOption(defineOutputOption(['json', 'yaml']))
+    .addOption(defineContextOption())
+    .addOption(defineKubeconfigOption());
   addExamples(command, {
     'Show failures in all namespaces': 'purser status -A',
     'Check one ManagedToken, including checks on the target cluster': 'purser status mt/ci-deployer -n team-a --target-context target-1',
@@ -40,8 +47,8 @@ export function statusCommand(host: CommandHost): Command {
     const { showFleet, showToken } = await import('./show.ts');
     await using connections = new Connections(host, options.kubeconfig);
     const peer = { role: 'hub', context: options.context, client: await connections.open(options.context) } as const;
-    const namespace = options.namespace ?? (await connections.namespaceOf(options.context));
-    const appearance = { output: options.output, paint: paintFor(host) };
+    const namespace = options.namespace ?? (await connections.readNamespace(options.context));
+    const appearance = { output: options.output, paint: createPaint(host) };
     if (tokenName === undefined) {
       const selected = options.allNamespaces ? undefined : namespace;
       return await callPeer(peer, (hub) => showFleet({ hub, namespace: selected, ...appearance }, host));
@@ -64,7 +71,7 @@ function checkScope(tokenName: string | undefined, { allNamespaces, targetContex
 const CODES = { red: 31, green: 32, yellow: 33, bold: 1 } as const;
 
 /** Returns a function that colors text for a terminal, unless NO_COLOR is set. */
-function paintFor({ columns, env }: CommandHost): Paint {
+function createPaint({ columns, env }: CommandHost): Paint {
   const isColored = columns !== undefined && !env['NO_COLOR'];
   return (color, text) => (isColored ? `\u001b[${CODES[color]}m${text}\u001b[0m` : text);
 }

@@ -35,20 +35,20 @@ export interface TokenProblem extends Problem {
 }
 
 export interface FleetStatus {
-  /** Undefined if the user may not list Clusters. */
+  /** Undefined if the user is not authorized to list Clusters. */
   readonly clusters: ProblemSummary<ClusterProblem> | undefined;
   readonly managedTokens: ProblemSummary<TokenProblem> & {
     readonly suspended: number;
     /** Time of the earliest scheduled rotation; absent if none is scheduled. */
     readonly nextRotation?: number;
   };
-  /** Undefined if the user may not list ManagedTokenSets. */
+  /** Undefined if the user is not authorized to list ManagedTokenSets. */
   readonly managedTokenSets: ProblemSummary<SetProblem> | undefined;
   /** Time of Purser's last probe of any cluster if it is so old that Purser is probably not running; otherwise absent. */
   readonly silentSince?: number;
 }
 
-/** Objects of the fleet; undefined for a kind that the user may not list. */
+/** Objects of the fleet; undefined for a kind that the user is not authorized to list. */
 export interface Fleet {
   readonly tokens: readonly Stored<ManagedToken>[];
   readonly clusters: readonly Stored<Cluster>[] | undefined;
@@ -57,24 +57,24 @@ export interface Fleet {
 
 /** Returns the state of a fleet, with the most urgent problems first. */
 export function toFleetStatus({ tokens, clusters, sets }: Fleet, now: number): FleetStatus {
-  const failing = new Map((clusters ?? []).flatMap((cluster) => entryOf(cluster)));
-  const problems = tokens.flatMap((token) => tokenProblem(token, failing, now) ?? []).sort(byUrgency);
+  const failing = new Map((clusters ?? []).flatMap((cluster) => toFailingEntry(cluster)));
+  const problems = tokens.flatMap((token) => toTokenProblem(token, failing, now) ?? []).sort(compareUrgency);
   const rotations = tokens.flatMap(({ status }) => parseTimestamp(status?.nextRotationTime) ?? []);
   return omitUndefined({
     clusters: clusters && {
       total: clusters.length,
       ready: clusters.filter((cluster) => findCondition(cluster, ClusterConditionType.ready)?.status === 'True').length,
-      problems: clusterProblems(failing, problems),
+      problems: toClusterProblems(failing, problems),
     },
     managedTokens: omitUndefined({
       total: tokens.length,
       ready: tokens.filter((token) => findCondition(token, TokenConditionType.ready)?.status === 'True').length,
       suspended: tokens.filter(({ spec }) => spec.rotation.suspend).length,
       problems,
-      nextRotation: least(rotations),
+      nextRotation: findMinimum(rotations),
     }),
     managedTokenSets: sets && toSetsStatus(sets),
-    silentSince: silentSince(clusters ?? [], now),
+    silentSince: findSilenceStart(clusters ?? [], now),
   });
 }
 
@@ -83,7 +83,7 @@ const SILENT_MS = 720_000;
 /** Time for Purser to issue a first token, in milliseconds. Until then, a ManagedToken without a token is not reported as a problem. */
 const FIRST_TOKEN_MS = 60_000;
 
-function entryOf(cluster: Stored<Cluster>): readonly (readonly [string, Problem])[] {
+function toFailingEntry(cluster: Stored<Cluster>): readonly (readonly [string, Problem])[] {
   const { ready, credentialFresh } = ClusterConditionType;
   const condition = [ready, credentialFresh]
     .map((type) => findCondition(cluster, type))
@@ -95,7 +95,7 @@ function entryOf(cluster: Stored<Cluster>): readonly (readonly [string, Problem]
 
 const NOT_PROBED: Problem = { reason: 'NotProbed', message: toSentence(`Purser has not probed the cluster yet. ${CHECK_PURSER}`) };
 
-function clusterProblems(failing: ReadonlyMap<string, Problem>, tokens: readonly TokenProblem[]): readonly ClusterProblem[] {
+function toClusterProblems(failing: ReadonlyMap<string, Problem>, tokens: readonly TokenProblem[]): readonly ClusterProblem[] {
   const caused = Map.groupBy(
     tokens.filter((token) => token.isCausedByCluster),
     ({ cluster }) => cluster,
@@ -104,12 +104,12 @@ function clusterProblems(failing: ReadonlyMap<string, Problem>, tokens: readonly
     .map(([name, problem]) => {
       const affected = caused.get(name) ?? [];
       const expiries = affected.flatMap(({ usable, expiresAt }) => (usable && expiresAt !== undefined ? [expiresAt] : []));
-      return omitUndefined({ ...problem, name, failingTokens: affected.length, firstExpiry: least(expiries) });
+      return omitUndefined({ ...problem, name, failingTokens: affected.length, firstExpiry: findMinimum(expiries) });
     })
     .sort((a, b) => b.failingTokens - a.failingTokens || (a.since ?? 0) - (b.since ?? 0) || compare(a.name, b.name));
 }
 
-function tokenProblem(token: Stored<ManagedToken>, failing: ReadonlyMap<string, Problem>, now: number): TokenProblem | undefined {
+function toTokenProblem(token: Stored<ManagedToken>, failing: ReadonlyMap<string, Problem>, now: number): TokenProblem | undefined {
   const found = findProblem(token, now);
   if (found === undefined) return undefined;
   const { namespace, name } = token.metadata;
@@ -147,7 +147,7 @@ function toUnreportedExpiry(since: number): Problem {
 }
 
 /** Orders unusable tokens first, by the time of the problem; then usable tokens, by expiry. */
-function byUrgency(a: TokenProblem, b: TokenProblem): number {
+function compareUrgency(a: TokenProblem, b: TokenProblem): number {
   if (a.usable !== b.usable) return a.usable ? 1 : -1;
   const [left, right] = a.usable ? [a.expiresAt, b.expiresAt] : [a.since, b.since];
   return (left ?? 0) - (right ?? 0) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
@@ -158,12 +158,12 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function silentSince(clusters: readonly Cluster[], now: number): number | undefined {
+function findSilenceStart(clusters: readonly Cluster[], now: number): number | undefined {
   const probes = clusters.flatMap(({ status }) => parseTimestamp(status?.lastProbeTime) ?? []);
   const last = probes.length === 0 ? undefined : probes.reduce((a, b) => Math.max(a, b));
   return last !== undefined && now - last > SILENT_MS ? last : undefined;
 }
 
-function least(times: readonly number[]): number | undefined {
+function findMinimum(times: readonly number[]): number | undefined {
   return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
 }

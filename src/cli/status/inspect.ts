@@ -2,7 +2,7 @@
 
 import { clusterSetOf } from '../../access/cluster-set.ts';
 import { readTokenReviewStatus, reviewAccess } from '../../access/hub-review.ts';
-import { exactNameOf, findAllowedName, PROTECTED_NAMESPACES, toIssueNames } from '../../access/issue-permission.ts';
+import { findAllowedName, PROTECTED_NAMESPACES, toExactName, toIssueNames } from '../../access/issue-permission.ts';
 import { toServiceAccountUser } from '../../access/user.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
@@ -11,11 +11,11 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { ObjectName } from '../../kube/paths.ts';
 import { TokenReviews } from '../../kube/reviews.ts';
 import { hasReason, ignoreReasons } from '../../kubernetes/status.ts';
-import { serverUrl } from '../../targets/policy/registration.ts';
+import { normalizeServer } from '../../targets/policy/registration.ts';
 import { secretNameOf } from '../../tokens/policy/secret.ts';
 import { callPeer, type Peer } from '../cluster/peer.ts';
 import { CommandError } from '../command.ts';
-import { type CheckResult, type Evidence, tokenTextOf } from './chain.ts';
+import { type CheckResult, decodeToken, type Evidence } from './chain.ts';
 
 export interface InspectionOptions {
   readonly hub: KubeClient;
@@ -34,20 +34,24 @@ export async function inspect({ hub, target, name }: InspectionOptions): Promise
   const { namespace } = token.metadata;
   const { spec } = token;
   const [cluster, hasRequester, foundServiceAccount, secret] = await Promise.all([
-    check(`get on clusters.registry.purser.dev named ${spec.clusterName}`, () =>
+    check(`permission to get clusters.registry.purser.dev named ${spec.clusterName}`, () =>
       ignoreNotFound(hub.get(Clusters, { name: spec.clusterName })),
     ),
     check(
-      `get on serviceaccounts in namespace ${namespace}`,
+      `permission to get serviceaccounts in namespace ${namespace}`,
       async () => (await ignoreNotFound(hub.get(ServiceAccounts, requesterOf(token)))) !== undefined,
     ),
-    onTarget(target, `get on serviceaccounts in namespace ${spec.serviceAccount.namespace} of the target cluster`, (client) =>
-      ignoreNotFound(client.get(ServiceAccounts, spec.serviceAccount)),
+    checkOnTarget(
+      target,
+      `permission to get serviceaccounts in namespace ${spec.serviceAccount.namespace} of the target cluster`,
+      (client) => ignoreNotFound(client.get(ServiceAccounts, spec.serviceAccount)),
     ),
-    check(`get on secrets in namespace ${namespace}`, () => ignoreNotFound(hub.get(Secrets, { namespace, name: secretNameOf(token) }))),
+    check(`permission to get secrets in namespace ${namespace}`, () =>
+      ignoreNotFound(hub.get(Secrets, { namespace, name: secretNameOf(token) })),
+    ),
   ]);
   const issueName = await checkPermission(hub, token, cluster);
-  const text = 'value' in secret ? tokenTextOf(secret.value) : '';
+  const text = 'value' in secret ? decodeToken(secret.value) : '';
   const isElsewhere = target !== undefined && !isContextOfCluster(target, token, cluster, foundServiceAccount);
   const elsewhere = { needs: `a --target-context that refers to Cluster ${spec.clusterName}` };
   // Another cluster must not receive the token, and its service accounts are irrelevant for the token.
@@ -55,10 +59,10 @@ export async function inspect({ hub, target, name }: InspectionOptions): Promise
   const serviceAccount = isUnrelated ? elsewhere : foundServiceAccount;
   const isAccepted = isElsewhere
     ? elsewhere
-    : await onTarget(target, 'create on tokenreviews.authentication.k8s.io on the target cluster', (client) =>
+    : await checkOnTarget(target, 'permission to create tokenreviews.authentication.k8s.io on the target cluster', (client) =>
         reviewToken(client, text, spec.audiences ?? []),
       );
-  return { token, hasRequester, issueName, exactName: exactNameOf(issueTargetOf(token)), cluster, serviceAccount, secret, isAccepted };
+  return { token, hasRequester, issueName, exactName: toExactName(issueTargetOf(token)), cluster, serviceAccount, secret, isAccepted };
 }
 
 function requesterOf({ metadata, spec }: Stored<ManagedToken>): ObjectName {
@@ -70,8 +74,9 @@ function issueTargetOf({ spec }: Stored<ManagedToken>) {
 }
 
 /**
- * Returns the RBAC resource name that permits the requester to issue the token; undefined if none does. If none does and the user may not
- * read the Cluster, returns the permission that the user needs, because the requester's permission may be for the Cluster's set.
+ * Returns the RBAC resource name that permits the requester to issue the token; undefined if none does. If none does and the user is not
+ * authorized to read the Cluster, returns the permission that the user needs, because the requester's permission may be for the Cluster's
+ * set.
  */
 async function checkPermission(
   hub: KubeClient,
@@ -79,7 +84,9 @@ async function checkPermission(
   cluster: CheckResult<Stored<Cluster> | undefined>,
 ): Promise<CheckResult<string | undefined>> {
   const clusterSet = clusterSetOf('value' in cluster ? cluster.value : undefined);
-  const issueName = await check('create on subjectaccessreviews.authorization.k8s.io', () => reviewPermission(hub, token, clusterSet));
+  const issueName = await check('permission to create subjectaccessreviews.authorization.k8s.io', () =>
+    reviewPermission(hub, token, clusterSet),
+  );
   return 'value' in issueName && issueName.value === undefined && 'needs' in cluster ? cluster : issueName;
 }
 
@@ -97,8 +104,8 @@ function isContextOfCluster(
   serviceAccount: CheckResult<Stored<ServiceAccount> | undefined>,
 ): boolean {
   const endpoints = 'value' in cluster ? (cluster.value?.spec.orchestratorApiEndpoints.serverEndpoints ?? []) : [];
-  const server = serverUrl(client.transport.server);
-  if (endpoints.some(({ serverAddress }) => serverUrl(serverAddress) === server)) return true;
+  const server = normalizeServer(client.transport.server);
+  if (endpoints.some(({ serverAddress }) => normalizeServer(serverAddress) === server)) return true;
   const uid = 'value' in serviceAccount ? serviceAccount.value?.metadata.uid : undefined;
   return uid !== undefined && uid === status?.serviceAccountUID;
 }
@@ -112,7 +119,11 @@ async function reviewToken(target: KubeClient, token: string, audiences: readonl
   return (await readTokenReviewStatus(review)).authenticated;
 }
 
-async function onTarget<T>(target: Peer | undefined, needs: string, read: (client: KubeClient) => Promise<T>): Promise<CheckResult<T>> {
+async function checkOnTarget<T>(
+  target: Peer | undefined,
+  needs: string,
+  read: (client: KubeClient) => Promise<T>,
+): Promise<CheckResult<T>> {
   return target === undefined ? { needs: '--target-context' } : await callPeer(target, (client) => check(needs, () => read(client)));
 }
 

@@ -21,7 +21,7 @@ export function toSetsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemS
   return {
     total: sets.length,
     ready: sets.filter((set) => findCondition(set, SetConditionType.ready)?.status === 'True').length,
-    problems: sets.flatMap(setProblem).sort((a, b) => compareUtf8(a.namespace, b.namespace) || compareUtf8(a.name, b.name)),
+    problems: sets.flatMap(findSetProblem).sort((a, b) => compareUtf8(a.namespace, b.namespace) || compareUtf8(a.name, b.name)),
   };
 }
 
@@ -29,7 +29,7 @@ export function toSetsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemS
  * Returns the problem of a set, or an empty list if there is none. A stopped rollout or removal takes precedence, because it explains other
  * problems.
  */
-function setProblem(set: Stored<ManagedTokenSet>): readonly SetProblem[] {
+function findSetProblem(set: Stored<ManagedTokenSet>): readonly SetProblem[] {
   const { namespace, name } = set.metadata;
   const { clusters = 0, ready = 0, failing = 0 } = set.status ?? {};
   const { progressing, ready: readiness, clusterProfilesPublished } = SetConditionType;

@@ -18,65 +18,65 @@ export type Paint = (color: 'red' | 'yellow' | 'green' | 'bold', text: string) =
 export function formatFleet({ clusters, managedTokens, managedTokenSets, silentSince }: FleetStatus, now: number, paint: Paint): string {
   const own = managedTokens.problems.filter(({ isCausedByCluster }) => !isCausedByCluster);
   const blocks = [
-    ...(silentSince === undefined ? [] : [silentText(silentSince, now, paint)]),
-    ...(clusters?.problems ?? []).map((problem) => clusterText(problem, now, paint)),
-    ...own.map((problem) => tokenText(problem, now, paint)),
-    ...(managedTokenSets?.problems ?? []).map((problem) => setText(problem, now, paint)),
-    summaryText({ clusters, managedTokens, managedTokenSets }, now, paint),
+    ...(silentSince === undefined ? [] : [formatSilence(silentSince, now, paint)]),
+    ...(clusters?.problems ?? []).map((problem) => formatCluster(problem, now, paint)),
+    ...own.map((problem) => formatToken(problem, now, paint)),
+    ...(managedTokenSets?.problems ?? []).map((problem) => formatSet(problem, now, paint)),
+    formatSummary({ clusters, managedTokens, managedTokenSets }, now, paint),
   ];
   return blocks.join('\n');
 }
 
-function silentText(since: number, now: number, paint: Paint): string {
+function formatSilence(since: number, now: number, paint: Paint): string {
   const title = paint('red', `Purser has reported no probe of a cluster for ${humanDuration(now - since)}`);
   return `${title}\n  Everything below may be outdated. ${CHECK_PURSER}\n`;
 }
 
-function clusterText({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
+function formatCluster({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
   const expiry = firstExpiry === undefined ? '' : `; the first token expires in ${humanDuration(firstExpiry - now)}`;
   const affected = failingTokens === 0 ? '' : `; ${formatCount(failingTokens, 'ManagedToken')} affected${expiry}`;
-  return `${paint('red', `Cluster ${name}`)}: ${toVisibleLine(reason)}${forTime(since, now)}${affected}\n  ${toVisibleLine(message)}\n`;
+  return `${paint('red', `Cluster ${name}`)}: ${toVisibleLine(reason)}${formatAge(since, now)}${affected}\n  ${toVisibleLine(message)}\n`;
 }
 
-function tokenText({ namespace, name, reason, message, since, usable, expiresAt }: TokenProblem, now: number, paint: Paint): string {
+function formatToken({ namespace, name, reason, message, since, usable, expiresAt }: TokenProblem, now: number, paint: Paint): string {
   const state = usable && expiresAt !== undefined ? `; the token expires in ${humanDuration(expiresAt - now)}` : '; no valid token';
   const title = paint(usable ? 'yellow' : 'red', `ManagedToken ${namespace}/${name}`);
-  return `${title}: ${toVisibleLine(reason)}${forTime(since, now)}${state}\n  ${toVisibleLine(message)}\n`;
+  return `${title}: ${toVisibleLine(reason)}${formatAge(since, now)}${state}\n  ${toVisibleLine(message)}\n`;
 }
 
-function setText({ namespace, name, reason, message, since, clusters, ready }: SetProblem, now: number, paint: Paint): string {
+function formatSet({ namespace, name, reason, message, since, clusters, ready }: SetProblem, now: number, paint: Paint): string {
   const title = paint(ready === clusters ? 'yellow' : 'red', `ManagedTokenSet ${namespace}/${name}`);
-  return `${title}: ${toVisibleLine(reason)}${forTime(since, now)}; ${ready} of ${clusters} clusters ready\n  ${toVisibleLine(message)}\n`;
+  return `${title}: ${toVisibleLine(reason)}${formatAge(since, now)}; ${ready} of ${clusters} clusters ready\n  ${toVisibleLine(message)}\n`;
 }
 
-function forTime(since: number | undefined, now: number): string {
+function formatAge(since: number | undefined, now: number): string {
   return since === undefined ? '' : ` for ${humanDuration(now - since)}`;
 }
 
-function summaryText({ clusters, managedTokens, managedTokenSets }: Omit<FleetStatus, 'silentSince'>, now: number, paint: Paint): string {
+function formatSummary({ clusters, managedTokens, managedTokenSets }: Omit<FleetStatus, 'silentSince'>, now: number, paint: Paint): string {
   const { total, ready, suspended, nextRotation } = managedTokens;
   const lines = [
     clusters === undefined
-      ? 'Clusters: not checked (needs list on clusters.registry.purser.dev)'
-      : `Clusters: ${share(clusters.ready, clusters.total, paint)} ready`,
-    `ManagedTokens: ${share(ready, total, paint)} ready${suspended === 0 ? '' : `, ${suspended} suspended`}${rotation(nextRotation, now)}`,
-    ...setsSummary(managedTokenSets, paint),
+      ? 'Clusters: not checked (needs permission to list clusters.registry.purser.dev)'
+      : `Clusters: ${formatShare(clusters.ready, clusters.total, paint)} ready`,
+    `ManagedTokens: ${formatShare(ready, total, paint)} ready${suspended === 0 ? '' : `, ${suspended} suspended`}${formatRotation(nextRotation, now)}`,
+    ...formatSetsSummary(managedTokenSets, paint),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 /** Returns the line about ManagedTokenSets, or no line if there are none. */
-function setsSummary(sets: FleetStatus['managedTokenSets'], paint: Paint): readonly string[] {
-  if (sets === undefined) return ['ManagedTokenSets: not checked (needs list on managedtokensets.tokens.purser.dev)'];
-  return sets.total === 0 ? [] : [`ManagedTokenSets: ${share(sets.ready, sets.total, paint)} ready`];
+function formatSetsSummary(sets: FleetStatus['managedTokenSets'], paint: Paint): readonly string[] {
+  if (sets === undefined) return ['ManagedTokenSets: not checked (needs permission to list managedtokensets.tokens.purser.dev)'];
+  return sets.total === 0 ? [] : [`ManagedTokenSets: ${formatShare(sets.ready, sets.total, paint)} ready`];
 }
 
-function rotation(at: number | undefined, now: number): string {
+function formatRotation(at: number | undefined, now: number): string {
   if (at === undefined) return '';
   return at <= now ? ', the next rotation is due' : `, the next rotation is in ${humanDuration(at - now)}`;
 }
 
-function share(part: number, total: number, paint: Paint): string {
+function formatShare(part: number, total: number, paint: Paint): string {
   return paint(part === total ? 'green' : 'yellow', `${part} of ${total}`);
 }
 
@@ -96,10 +96,10 @@ export function formatChain(token: ManagedToken, links: readonly Link[], now: nu
     ({ name, verdict, message }) => `  ${paint(COLORS[verdict], MARKS[verdict])} ${name.padEnd(width)}  ${toVisibleLine(message)}`,
   );
   const cause = isReady || ready === undefined ? [] : [`  ${toVisibleLine(ready.message)}`];
-  return `${[`${title}: ${state}${times(token, now)}${spec.rotation.suspend ? ', suspended' : ''}`, ...cause, '', ...lines].join('\n')}\n`;
+  return `${[`${title}: ${state}${formatTimes(token, now)}${spec.rotation.suspend ? ', suspended' : ''}`, ...cause, '', ...lines].join('\n')}\n`;
 }
 
-function times({ status }: ManagedToken, now: number): string {
+function formatTimes({ status }: ManagedToken, now: number): string {
   const [expiresAt, rotatesAt] = [status?.expirationTimestamp, status?.nextRotationTime].map(parseTimestamp);
   const expiry = expiresAt === undefined || expiresAt <= now ? '' : `, expires in ${humanDuration(expiresAt - now)}`;
   return rotatesAt === undefined || rotatesAt <= now ? expiry : `${expiry}, rotates in ${humanDuration(rotatesAt - now)}`;

@@ -4,15 +4,15 @@ import type { Command } from 'commander';
 import type { CommandHost } from '../command.ts';
 import { addExamples, defineCommand } from '../command-line.ts';
 import { withVariables } from '../facade/options.ts';
-import { outputOption } from '../options.ts';
+import { defineOutputOption } from '../options.ts';
 import { addTokenOptions, type TokenOptions } from './options.ts';
 
 /** Returns `purser token`. */
-export function tokenCommand(host: CommandHost): Command {
+export function defineTokenCommand(host: CommandHost): Command {
   const command = addTokenOptions(
     defineCommand(host, 'token', 'print a token for a service account on a cluster')
       .description('Request a token for a service account on a registered cluster from the façade, and print it.')
-      .addOption(outputOption(['json', 'yaml'])),
+      .addOption(defineOutputOption(['json', 'yaml'])),
   );
   addExamples(command, {
     'Print a token that is valid for ten minutes': 'purser token target-1 deploy/deployer --duration 10m',

@@ -2,8 +2,8 @@
 
 import type { Command, Option } from 'commander';
 import { anyText, objectName, serviceAccount, tokenLifetime } from '../../config/values.ts';
-import { parsedArgument, parsedOption, repeatableOption } from '../command-line.ts';
-import { addFacadeOptions, checkedText, type FacadeClientOptions } from '../facade/options.ts';
+import { defineArgument, defineOption, defineRepeatableOption } from '../command-line.ts';
+import { addFacadeOptions, type FacadeClientOptions, toTextParser } from '../facade/options.ts';
 
 /** Values of the options that tokens depend on. */
 export interface TokenOptions extends FacadeClientOptions {
@@ -15,17 +15,17 @@ export interface TokenOptions extends FacadeClientOptions {
 /** Adds the arguments and options of a command that requests tokens for a service account. */
 export function addTokenOptions(command: Command): Command {
   command
-    .addArgument(parsedArgument('<CLUSTER>', 'name of the registered cluster', objectName))
-    .addArgument(parsedArgument('<NAMESPACE/NAME>', 'service account on the cluster', checkedText(serviceAccount)))
-    .addOption(audienceOption())
+    .addArgument(defineArgument('<CLUSTER>', 'name of the registered cluster', objectName))
+    .addArgument(defineArgument('<NAMESPACE/NAME>', 'service account on the cluster', toTextParser(serviceAccount)))
+    .addOption(defineAudienceOption())
     .addOption(
-      parsedOption('--duration <DURATION>', 'lifetime of the token, at least 10m', checkedText(tokenLifetime)).default(undefined, '1h'),
+      defineOption('--duration <DURATION>', 'lifetime of the token, at least 10m', toTextParser(tokenLifetime)).default(undefined, '1h'),
     );
   return addFacadeOptions(command);
 }
 
-function audienceOption(): Option {
-  return repeatableOption('--audience <AUD>', 'audience of the token', anyText).default(
+function defineAudienceOption(): Option {
+  return defineRepeatableOption('--audience <AUD>', 'audience of the token', anyText).default(
     undefined,
     "the audiences of the cluster's API server",
   );

@@ -24,14 +24,14 @@ export async function printToken(wanted: WantedToken & { readonly output?: 'json
 
 /** Requests a token, by default for the audiences of the cluster's API server. */
 export async function requestWantedToken(facade: FacadeClient, wanted: WantedToken): Promise<IssuedToken> {
-  const audiences = wanted.audience ?? (await apiAudiences(facade, wanted.cluster));
+  const audiences = wanted.audience ?? (await readApiAudiences(facade, wanted.cluster));
   const expirationSeconds = wanted.duration === undefined ? undefined : tokenLifetime(wanted.duration);
   const spec = { audiences, ...omitUndefined<{ expirationSeconds?: number }>({ expirationSeconds }) };
   return await facade.requestToken(wanted.cluster, serviceAccount(wanted.account), spec);
 }
 
 /** Returns the audiences of a cluster's API server. Throws a StartError if they are unknown. */
-async function apiAudiences(facade: FacadeClient, name: string): Promise<readonly string[]> {
+async function readApiAudiences(facade: FacadeClient, name: string): Promise<readonly string[]> {
   return requireAudiences((await facade.getCluster(name)).status?.apiAudiences, name);
 }
 

@@ -22,7 +22,7 @@ export class Upstream implements AsyncDisposable {
     this.#facade = open();
   }
 
-  /** Resolves when `open` has found the façade. Rejects with the error of `open`. */
+  /** Waits until `open` has found the façade. Throws the error of `open`. */
   async connect(): Promise<void> {
     await this.#facade;
   }

@@ -68,7 +68,7 @@ export interface StoredEvidence {
   readonly failure?: RenewalFailure;
   /** True if probes find that the cluster rejects the credential, although it has not expired. */
   readonly isRejected?: boolean;
-  /** Name of the Cluster, for the command that repairs the credential; undefined for a client certificate. */
+  /** Name of the Cluster, for the command that renews the credential; undefined if Purser cannot renew it, as for a client certificate. */
   readonly cluster?: string;
 }
 
@@ -227,8 +227,7 @@ function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
 }
 
 function evaluateCredentialFresh(credential: CredentialEvidence, now: number): Finding {
-  if (credential.type === 'own')
-    return findingWithCause('True', 'CredentialValid', "Purser uses its own service account's token on the hub");
+  if (credential.type === 'own') return createFinding('True', 'CredentialValid', "Purser uses its own service account's token on the hub");
   if (credential.type === 'missing') return toFinding('Unknown', 'CredentialMissing');
   return credential.type === 'federated' ? evaluateFederated(credential, now) : evaluateStored(credential, now);
 }
@@ -236,40 +235,43 @@ function evaluateCredentialFresh(credential: CredentialEvidence, now: number): F
 function evaluateStored(credential: StoredEvidence, now: number): Finding {
   const { validity, failure } = credential;
   const expiresAt = validity?.expiresAt;
-  if (expiresAt !== undefined && expiresAt <= now) return expiredFinding(credential, expiresAt);
-  if (failure !== undefined) return renewalFinding(failure, expiresAt);
+  if (expiresAt !== undefined && expiresAt <= now) return toExpiredFinding(credential, expiresAt);
+  if (failure !== undefined) return toRenewalFinding(failure, expiresAt);
   if (credential.isRejected === true) return toFinding('False', 'CredentialRejected');
   if (validity === undefined) return toFinding('Unknown', 'ExpiryUnknown');
   const valid = credential.isSupplied === true ? 'CredentialRenewalPending' : 'CredentialValid';
-  if (expiresAt === undefined) return findingWithCause('True', valid, `the credential does not expire${renewalNote(credential, now)}`);
+  if (expiresAt === undefined) return createFinding('True', valid, `the credential does not expire${formatRenewalNote(credential, now)}`);
   const expiry = formatTimestamp(expiresAt);
   return expiresAt - now <= warningMs(validity)
-    ? findingWithCause('False', 'CredentialExpiring', `the credential expires at ${expiry}`)
-    : findingWithCause('True', valid, `the credential is valid until ${expiry}${renewalNote(credential, now)}`);
+    ? createFinding('False', 'CredentialExpiring', `the credential expires at ${expiry}`)
+    : createFinding('True', valid, `the credential is valid until ${expiry}${formatRenewalNote(credential, now)}`);
 }
 
 function evaluateFederated({ serviceAccount, times, failure }: FederatedEvidence, now: number): Finding {
-  if (failure !== undefined) return renewalFinding(failure, times !== undefined && times.expiresAt > now ? times.expiresAt : undefined);
-  return findingWithCause(
+  if (failure !== undefined) return toRenewalFinding(failure, times !== undefined && times.expiresAt > now ? times.expiresAt : undefined);
+  return createFinding(
     'True',
     'CredentialValid',
     `no credential is stored; Purser requests tokens for service account ${serviceAccount} from the hub`,
   );
 }
 
-function expiredFinding({ cluster }: StoredEvidence, expiresAt: number): Finding {
+function toExpiredFinding({ cluster }: StoredEvidence, expiresAt: number): Finding {
   const cause = `the credential expired at ${formatTimestamp(expiresAt)}`;
-  return findingWithCause('False', 'CredentialExpired', cause, cluster === undefined ? undefined : renewRemedy(cluster));
+  return createFinding('False', 'CredentialExpired', cause, cluster === undefined ? undefined : formatRenewRemedy(cluster));
 }
 
-/** Returns the finding of a failed renewal; `expiresAt` is undefined for a credential that does not expire or has already expired. */
-function renewalFinding({ reason, detail }: RenewalFailure | HubTokenFailure, expiresAt: number | undefined): Finding {
+/**
+ * Returns the finding of a failed renewal; `expiresAt` is undefined if the credential does not expire or has expired, or if that is
+ * unknown.
+ */
+function toRenewalFinding({ reason, detail }: RenewalFailure | HubTokenFailure, expiresAt: number | undefined): Finding {
   const expiry = expiresAt === undefined ? '' : `the credential in use expires at ${formatTimestamp(expiresAt)}`;
   return toFinding('False', reason, [detail, expiry].filter(Boolean).join('; '));
 }
 
 /** Returns the end of a sentence about the next renewal; empty if there is none. */
-function renewalNote({ renewAt }: StoredEvidence, now: number): string {
+function formatRenewalNote({ renewAt }: StoredEvidence, now: number): string {
   if (renewAt === undefined) return '';
   return renewAt <= now ? '; renewal is due' : `; next renewal at ${formatTimestamp(renewAt)}`;
 }
@@ -298,16 +300,11 @@ export interface Finding {
  * remedy, by default that of the reason.
  */
 export function toFinding(status: Finding['status'], reason: ClusterReason, detail = '', remedy?: string): Finding {
-  return findingWithCause(
-    status,
-    reason,
-    detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`,
-    remedy,
-  );
+  return createFinding(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`, remedy);
 }
 
 /** Returns a finding with another cause in place of the sentence of the reason, and optionally another remedy. */
-function findingWithCause(status: Finding['status'], reason: ClusterReason, cause: string, other = REMEDIES[reason]): Finding {
+function createFinding(status: Finding['status'], reason: ClusterReason, cause: string, other = REMEDIES[reason]): Finding {
   const remedy = status === 'True' ? undefined : other;
   return { status, reason, message: remedy === undefined ? toSentence(cause) : `${toSentence(cause)} ${toSentence(remedy)}` };
 }
@@ -318,7 +315,7 @@ export function isSameFinding(a: Pick<Finding, 'status' | 'reason'>, b: Pick<Fin
 }
 
 /** Returns the remedy for an expired service account token: the command that renews it, or a new credential. */
-function renewRemedy(cluster: string): string {
+function formatRenewRemedy(cluster: string): string {
   return `if spec.credential.renewal is Auto, run purser cluster renew ${cluster} --context CONTEXT; otherwise, ${NEW_CREDENTIAL}`;
 }
 

@@ -19,7 +19,7 @@ export interface DampedCondition {
 export type Health = ReadonlyMap<string, DampedCondition>;
 
 /** Returns the health after one more probe. The first probe takes effect immediately. */
-export function healthAfter(previous: Health | undefined, findings: Findings): Health {
+export function updateHealth(previous: Health | undefined, findings: Findings): Health {
   return new Map([...findings].map(([type, next]) => [type, damp(previous?.get(type), next)]));
 }
 

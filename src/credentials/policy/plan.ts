@@ -2,9 +2,9 @@
 // recover with the registered token, revoke all earlier tokens, or switch back to the registered token if Purser does not renew the
 // credential. Times are by Purser's clock, in milliseconds since the epoch.
 
-import { exponentialMs } from '../../std/backoff.ts';
-import { nextTurnAt } from '../../std/hash.ts';
-import { effectiveOverlapMs, halfLifeAt, type RenewalTerms, type TokenInUse } from '../../targets/policy/renewal.ts';
+import { computeExponentialMs } from '../../std/backoff.ts';
+import { computeNextTurnAt } from '../../std/hash.ts';
+import { computeOverlapMs, computeRenewalSlotAt, type RenewalTerms, type TokenInUse } from '../../targets/policy/renewal.ts';
 import { MAX_REPLACED, type RenewalRecord, type ReplacedAnchor } from '../../targets/policy/renewed-secret.ts';
 
 /** Input of the plan for a credential. */
@@ -69,8 +69,8 @@ export function planCredential(observation: CredentialObservation, now: number):
   const steps: readonly Step[] = [
     { at: restoreAt(observation), plan: { type: 'restore' } },
     { at: revokeAt(observation), plan: { type: 'revoke' } },
-    deletion(observation, now),
-    isRenewable(observation) ? renewal(observation, now) : retirement(observation),
+    planDeletion(observation, now),
+    isRenewable(observation) ? planRenewal(observation, now) : planRetirement(observation),
   ];
   const due = steps.find(({ at }) => at <= now);
   if (due !== undefined) return due.plan;
@@ -79,11 +79,12 @@ export function planCredential(observation: CredentialObservation, now: number):
 }
 
 /**
- * Returns the delay before the next attempt after consecutive failures, in milliseconds. It grows exponentially up to ten minutes. For a
- * valid token, it is also at most a fifth of the remaining validity, but never shorter than the initial delay.
+ * Returns the delay before the next attempt after consecutive failures, in milliseconds. It grows exponentially up to ten minutes. If
+ * `remainingMs`, the remaining validity of the token, is positive, the delay is also at most a fifth of it, but never shorter than the
+ * initial delay.
  */
 export function retryDelayMs(failures: number, remainingMs: number): number {
-  const delayMs = exponentialMs(Math.max(failures - 1, 0), BACKOFF);
+  const delayMs = computeExponentialMs(Math.max(failures - 1, 0), BACKOFF);
   return remainingMs > 0 ? Math.min(delayMs, Math.max(remainingMs / 5, BACKOFF.initialMs)) : delayMs;
 }
 
@@ -102,13 +103,16 @@ const PROBABLY_COMPLETED_MS = 600_000;
 /** Maximum time that a recorded renewal may be in the future, in milliseconds; a later one is from before the clock was set back. */
 const MAX_AHEAD_MS = 300_000;
 
-/** Returns whether Purser renews the credential; false for renewal Manual, and for a credential that is not a service account token. */
+/**
+ * Returns whether Purser renews the credential; false for renewal Manual, for a credential that is not a service account token, and without
+ * a usable registration.
+ */
 function isRenewable({ token, terms }: CredentialObservation): boolean {
   return token !== undefined && terms.isAutomatic;
 }
 
-function renewal(observation: CredentialObservation, now: number): Step {
-  return isRecovery(observation, now)
+function planRenewal(observation: CredentialObservation, now: number): Step {
+  return needsRecovery(observation, now)
     ? { at: observation.history.renewNotBefore, plan: { type: 'recover' } }
     : { at: renewAt(observation, now), plan: { type: 'renew' } };
 }
@@ -117,7 +121,7 @@ function renewal(observation: CredentialObservation, now: number): Step {
  * Returns the next step of the return to the registered token. The Secret with the record of anchors is removed last, so that no crash
  * loses the record.
  */
-function retirement({ record, history }: CredentialObservation): Step {
+function planRetirement({ record, history }: CredentialObservation): Step {
   if (record === undefined) return { at: Infinity, plan: { type: 'retire' } };
   if (record.retiredAt === undefined) return { at: history.renewNotBefore, plan: { type: 'retire' } };
   const isLeft = record.replaced.some(({ uid }) => !history.deletedAnchors.has(uid));
@@ -127,7 +131,7 @@ function retirement({ record, history }: CredentialObservation): Step {
 /**
  * Returns whether the renewed token cannot be used: it has expired, or the cluster rejects it, for example because its anchor was deleted.
  */
-function isRecovery({ isRejected, isRenewed, token }: CredentialObservation, now: number): boolean {
+function needsRecovery({ isRejected, isRenewed, token }: CredentialObservation, now: number): boolean {
   return isRenewed && (isRejected || (token?.expiresAt ?? Infinity) <= now);
 }
 
@@ -145,7 +149,7 @@ function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation)
 }
 
 /** Returns the deletion of all anchors that are due, or the time at which the first anchor becomes due. */
-function deletion(observation: CredentialObservation, now: number): Step {
+function planDeletion(observation: CredentialObservation, now: number): Step {
   const { record, history } = observation;
   const left = (record?.replaced ?? [])
     .filter(({ uid }) => !history.deletedAnchors.has(uid))
@@ -163,9 +167,9 @@ function deleteAt(
 ): number {
   // The clock was set back after the renewal.
   if (record === undefined || replacedAt > now + MAX_AHEAD_MS) return 0;
-  const at = replacedAt + effectiveOverlapMs(terms, record.expiresAt - record.renewedAt, probeIntervalMs);
+  const at = replacedAt + computeOverlapMs(terms, record.expiresAt - record.renewedAt, probeIntervalMs);
   const isRepeated = at + PROBABLY_COMPLETED_MS < startedAt;
-  return isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
+  return isRepeated ? computeNextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
 }
 
 function renewAt(observation: CredentialObservation, now: number): number {
@@ -173,7 +177,7 @@ function renewAt(observation: CredentialObservation, now: number): number {
   if (token === undefined || token.digest === history.foreignDigest) return Infinity;
   const isFirst = token.isSupplied && token.digest !== history.renewedDigest;
   const isAhead = !token.isSupplied && (token.issuedAt ?? 0) > now + MAX_AHEAD_MS;
-  const dueAt = isFirst || isAhead || isRequested(observation) ? 0 : (halfLifeAt(token, uid) ?? Infinity);
+  const dueAt = isFirst || isAhead || isRequested(observation) ? 0 : (computeRenewalSlotAt(token, uid) ?? Infinity);
   return Math.max(dueAt, history.renewNotBefore);
 }
 

@@ -11,7 +11,7 @@ import type { PrinterColumn } from '../../kubernetes/custom-table.ts';
 import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
 import { toSentence } from '../../std/sentence.ts';
 import { createFilteredList, type PublicSchema, pickFields } from '../listwatch/filtered-list.ts';
-import { type OpenApiSchema, object } from '../openapi-schemas.ts';
+import { describeObject, type OpenApiSchema } from '../openapi-schemas.ts';
 
 /** Columns that the list omits, because their fields are not public. */
 const HUB_COLUMNS: ReadonlySet<string> = new Set(['Endpoint', 'Last Probe']);
@@ -27,11 +27,11 @@ function clusterSetNameOf(cluster: Cluster): string | undefined {
 const UNKNOWN_REASON = 'Unknown';
 
 /** Returns the public fields of a Cluster. */
-function publicFields({ spec, status }: Cluster): Fields {
+function pickPublicFields({ spec, status }: Cluster): Fields {
   const { orchestratorApiEndpoints: endpoints } = fieldsOf(spec);
   return {
-    ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
-    ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...audiencesOf(status), ...conditionsOf(status) } }),
+    ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: pickEndpoints(endpoints) } }),
+    ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...pickAudiences(status), ...toPublicConditions(status) } }),
   };
 }
 
@@ -42,7 +42,7 @@ const CONDITION_STATUSES = new Set<unknown>(['True', 'False', 'Unknown']);
 const CONDITION_TIMES = ['lastHeartbeatTime', 'lastTransitionTime'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
-function publicEndpoints(endpoints: Fields): Fields {
+function pickEndpoints(endpoints: Fields): Fields {
   const { serverEndpoints } = endpoints;
   return {
     ...pickFields(endpoints, ENDPOINTS),
@@ -52,13 +52,13 @@ function publicEndpoints(endpoints: Fields): Fields {
   };
 }
 
-function audiencesOf({ apiAudiences }: Fields): Fields {
+function pickAudiences({ apiAudiences }: Fields): Fields {
   return Array.isArray(apiAudiences) && apiAudiences.every((audience) => typeof audience === 'string') ? { apiAudiences } : {};
 }
 
-function conditionsOf({ conditions }: Fields): Fields {
+function toPublicConditions({ conditions }: Fields): Fields {
   if (!Array.isArray(conditions)) return {};
-  return { conditions: conditions.filter(isFields).filter(isKnownCondition).map(publicCondition) };
+  return { conditions: conditions.filter(isFields).filter(isKnownCondition).map(toPublicCondition) };
 }
 
 /** Returns true if Purser writes conditions of this type, and the status is valid. Other conditions are not published. */
@@ -67,17 +67,17 @@ function isKnownCondition({ type, status }: Fields): boolean {
 }
 
 /** Returns a condition with the public text of its reason. The stored message may contain names of Secrets, namespaces and addresses. */
-function publicCondition(condition: Fields): Fields {
+function toPublicCondition(condition: Fields): Fields {
   const { type, status } = condition;
   const times = Object.entries(pickFields(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));
-  return { type, status, ...publicReason(condition['reason']), ...Object.fromEntries(times) };
+  return { type, status, ...toPublicReason(condition['reason']), ...Object.fromEntries(times) };
 }
 
-function publicReason(reason: unknown): Fields {
+function toPublicReason(reason: unknown): Fields {
   if (typeof reason === 'string' && Object.hasOwn(ClusterReason, reason)) {
     return { reason, message: toSentence(ClusterReason[reason as ClusterReason]) };
   }
-  return { reason: UNKNOWN_REASON, message: 'Purser did not write this condition.' };
+  return { reason: UNKNOWN_REASON, message: 'Purser does not know the stored reason of this condition.' };
 }
 
 /** Size of a public Cluster without labels, audiences and CA, in bytes. */
@@ -99,20 +99,20 @@ const { conditions } = status.properties;
 const SCHEMA: PublicSchema = {
   description: 'Public fields of a registered cluster; the custom resource has more fields.',
   properties: {
-    spec: object('Addresses and certificate authorities of the cluster.', {
+    spec: describeObject('Addresses and certificate authorities of the cluster.', {
       orchestratorApiEndpoints: {
         ...endpoints,
         properties: { ...endpoints.properties, serverEndpoints: { ...serverEndpoints, items: closeSchema(serverEndpoints.items) } },
         additionalProperties: false,
       },
     }),
-    status: object(
+    status: describeObject(
       'Observed state of the cluster.',
       {
         type: status.properties.type,
         version: status.properties.version,
         apiAudiences: status.properties.apiAudiences,
-        conditions: { ...conditions, items: conditionSchema() },
+        conditions: { ...conditions, items: createConditionSchema() },
       },
       ['type', 'version', 'apiAudiences', 'conditions'],
     ),
@@ -121,7 +121,7 @@ const SCHEMA: PublicSchema = {
 };
 
 /** Returns the schema of a condition. Its type, reason and message are always those that Purser uses. */
-function conditionSchema(): OpenApiSchema {
+function createConditionSchema(): OpenApiSchema {
   const { properties } = conditions.items;
   return closeSchema({
     ...conditions.items,
@@ -144,7 +144,7 @@ export const CLUSTER_LIST = createFilteredList({
   resource: Clusters,
   verbs: ['get', 'list'],
   clusterSetNameOf,
-  publicFields,
+  publicFields: pickPublicFields,
   schema: SCHEMA,
   columns: CLUSTER_COLUMNS,
   hasAnnotations: true,

@@ -3,7 +3,7 @@
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { FacadeRequest } from '../request.ts';
-import { tenantOf } from './tenant.ts';
+import { toTenant } from './tenant.ts';
 
 export interface ConcurrencyLimits {
   /** Maximum for one tenant, over all of its tokens. */
@@ -37,10 +37,10 @@ export class ConcurrencyLimiter {
   acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>, amount = 1): () => void {
     // An aborted signal emits no more events, so the request would be counted forever.
     signal.throwIfAborted();
-    const tenant = tenantOf(caller.user.username);
+    const tenant = toTenant(caller.user.username);
     const { perTenant, perAddress = Number.POSITIVE_INFINITY, total, noun } = this.#options;
     const isAbove =
-      this.#total + amount > total || this.#byTenant.of(tenant) + amount > perTenant || this.#byAddress.of(address) + amount > perAddress;
+      this.#total + amount > total || this.#byTenant.get(tenant) + amount > perTenant || this.#byAddress.get(address) + amount > perAddress;
     if (isAbove) throw tooManyRequests(`too many ${noun}, please try again later`, RETRY_AFTER_SECONDS);
     this.#add(tenant, address, amount);
     let isHeld = true;
@@ -63,12 +63,12 @@ export class ConcurrencyLimiter {
 class Counts {
   readonly #counts = new Map<string, number>();
 
-  of(key: string): number {
+  get(key: string): number {
     return this.#counts.get(key) ?? 0;
   }
 
   add(key: string, amount: number): void {
-    const sum = this.of(key) + amount;
+    const sum = this.get(key) + amount;
     if (sum === 0) this.#counts.delete(key);
     else this.#counts.set(key, sum);
   }

@@ -66,7 +66,7 @@ export class Connections {
   begin(socket: Socket, response: ServerResponse): boolean {
     // Node also parses requests from bytes that it read before the connection was closed.
     if (socket.destroyed) return false;
-    const connection = this.#byPeer.get(peerOf(socket));
+    const connection = this.#byPeer.get(toPeerKey(socket));
     if (connection === undefined) return true;
     if (!isHttp2(response) && (connection.active >= MAX_PIPELINED || connection.excess > 0)) return this.#exceed(connection);
     connection.active += 1;
@@ -76,7 +76,7 @@ export class Connections {
   }
 
   #open(socket: Socket): void {
-    const peer = peerOf(socket);
+    const peer = toPeerKey(socket);
     const address = toAddressKey(socket.remoteAddress);
     const connection: Connection = { socket, address, active: 0, excess: 0, waitingIn: undefined, buffer: 0 };
     this.#byPeer.set(peer, connection);
@@ -133,7 +133,7 @@ export class Connections {
   #evict(newest?: Connection): void {
     let most: Waiting | undefined;
     for (const waiting of this.#waiting.values()) if (most === undefined || sizeOf(waiting) > sizeOf(most)) most = waiting;
-    const victim = most && (oldestOf(most.silent, newest) ?? oldestOf(most.idle, newest));
+    const victim = most && (findOldest(most.silent, newest) ?? findOldest(most.idle, newest));
     if (victim !== undefined) this.#close(victim);
   }
 
@@ -163,7 +163,7 @@ const MAX_PIPELINED = 32;
 /** Number of excess requests above which a connection is closed without waiting for the responses in progress. */
 const MAX_EXCESS = 32;
 
-function oldestOf(connections: ReadonlySet<Connection>, newest: Connection | undefined): Connection | undefined {
+function findOldest(connections: ReadonlySet<Connection>, newest: Connection | undefined): Connection | undefined {
   for (const connection of connections) if (connection !== newest) return connection;
   return undefined;
 }
@@ -173,7 +173,7 @@ function sizeOf({ silent, idle }: Waiting): number {
 }
 
 /** Returns a key that is unique among the open connections of a listener. */
-function peerOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Socket): string {
+function toPeerKey({ remoteAddress = '', remotePort = 0, localAddress = '' }: Socket): string {
   return `${remotePort} ${remoteAddress} ${localAddress}`;
 }
 

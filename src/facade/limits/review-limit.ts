@@ -4,7 +4,7 @@
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
-import { TenantRates, tenantOf } from './tenant.ts';
+import { TenantRates, toTenant } from './tenant.ts';
 
 export interface ReviewRates {
   /** Total rate for unknown tokens from all addresses within their allowance (see ALLOWANCE). */
@@ -81,12 +81,12 @@ export class ReviewLimit {
 
   /** Admits the review of a known token of a user. */
   admitKnown(username: string): ReviewAdmission {
-    return admissionAfter(this.#known.take(tenantOf(username)));
+    return toAdmission(this.#known.take(toTenant(username)));
   }
 
   /** Admits the review of an unknown token that the hub has signed for a user. The limits on addresses do not apply. */
   admitSigned(username: string): ReviewAdmission {
-    return admissionAfter(this.#signed.take(tenantOf(username)));
+    return toAdmission(this.#signed.take(toTenant(username)));
   }
 
   /** Admits the review of an unknown token from an address. The caller must call `settle` once, when the review has ended. */
@@ -100,7 +100,7 @@ export class ReviewLimit {
       settle: (outcome) => {
         source.pending -= 1;
         if (outcome === 'failed') return;
-        const isCredited = outcome !== 'rejected' && this.#countToken(tenantOf(outcome.username)) <= TENANT_ALLOWANCE;
+        const isCredited = outcome !== 'rejected' && this.#countToken(toTenant(outcome.username)) <= TENANT_ALLOWANCE;
         (isCredited ? source.credit : source.debit).add();
       },
     };
@@ -122,7 +122,7 @@ export class ReviewLimit {
   }
 }
 
-function admissionAfter(waitMs: number): ReviewAdmission {
+function toAdmission(waitMs: number): ReviewAdmission {
   return waitMs > 0 ? { waitMs } : { waitMs: 0, settle: () => {} };
 }
 

@@ -1,7 +1,7 @@
 // The keys that limits apply to: the tenant of a user, across all tokens of the user, and the source address of a connection.
 
 import { isIPv6 } from 'node:net';
-import { serviceAccountNamespace } from '../../kubernetes/service-account.ts';
+import { parseServiceAccountNamespace } from '../../kubernetes/service-account.ts';
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -32,7 +32,7 @@ export class TenantRates {
 export class RequestRateLimiter {
   readonly #rates: TenantRates | undefined;
 
-  /** A rate of 0 disables the limit. */
+  /** Creates a limiter; a rate of 0 disables it. */
   constructor(clock: Clock, rate: Rate) {
     this.#rates = rate.perSecond === 0 ? undefined : new TenantRates(clock, rate);
   }
@@ -53,8 +53,8 @@ export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
  * Returns the tenant of a user. All service accounts in a namespace are one tenant, because a user with permission to create service
  * accounts in the namespace could use any number of them. Any other user is one tenant.
  */
-export function tenantOf(username: string): string {
-  const namespace = serviceAccountNamespace(username);
+export function toTenant(username: string): string {
+  const namespace = parseServiceAccountNamespace(username);
   return namespace === undefined ? username : `system:serviceaccounts:${namespace}`;
 }
 

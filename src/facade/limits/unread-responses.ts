@@ -52,7 +52,7 @@ export class UnreadResponses {
     const unread = this.#byAddress.get(address) ?? { bytes: new Map(), total: 0 };
     this.#byAddress.set(address, unread);
     const overhead = isHttp2(response) ? STREAM_OVERHEAD_BYTES : OVERHEAD_BYTES;
-    const bytes = overhead + headBytes(message) + bodyBytes;
+    const bytes = overhead + measureHead(message) + bodyBytes;
     unread.bytes.set(responded, bytes);
     unread.total += bytes;
     this.#total += bytes;
@@ -88,6 +88,6 @@ export class UnreadResponses {
 }
 
 /** Returns the length of the URL and the headers of a request. They stay in memory with the request, and the response may repeat them. */
-function headBytes({ rawHeaders, url = '' }: IncomingMessage): number {
+function measureHead({ rawHeaders, url = '' }: IncomingMessage): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, url.length);
 }

@@ -2,9 +2,9 @@
 // readers and lists of old versions have a consistent state.
 
 import { isNamespaceEntry, Visibility, type VisibleObject } from '../../access/visibility.ts';
-import { objectKey } from '../../kube/paths.ts';
+import { objectKeyOf } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
-import { goJson, goJsonString } from '../../std/go-text.ts';
+import { encodeGoJson, encodeGoJsonString } from '../../std/go-text.ts';
 import { type FacadeVersion, formatFacadeVersionAt } from './version.ts';
 
 /** One version of an object in its public form. All callers share its bytes. */
@@ -22,7 +22,7 @@ export class Item implements VisibleObject {
   #versionEnd = 0;
 
   constructor(object: KubeObject, weight: number, clusterSetName?: string) {
-    this.key = objectKey(object);
+    this.key = objectKeyOf(object);
     this.clusterSetName = clusterSetName;
     this.revision = Number(object.metadata.resourceVersion ?? 0);
     this.object = object;
@@ -60,12 +60,12 @@ export class Item implements VisibleObject {
     const [before, after] = encodeParts(this.object);
     this.#versionAt = Buffer.byteLength(before);
     this.#versionEnd = this.#versionAt + version.length;
-    return ownBuffer(before + version + after);
+    return toOwnBuffer(before + version + after);
   }
 }
 
 /** Returns the text in its own buffer. A buffer from Node's pool of 64 kB would keep the pool in memory as long as the log has the item. */
-function ownBuffer(text: string): Buffer {
+function toOwnBuffer(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
   return bytes;
@@ -279,19 +279,19 @@ function compareKeys(a: string, b: string): number {
 /** Returns the JSON of an object, with sorted keys, in two parts: before and after the value of its resourceVersion. */
 function encodeParts({ metadata, ...rest }: KubeObject): readonly [string, string] {
   const fields = Object.entries(metadata);
-  const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
-  const after = goJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));
+  const before = encodeGoJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
+  const after = encodeGoJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));
   const { apiVersion, kind, ...body } = rest;
-  const head = `{"apiVersion":${goJsonString(apiVersion)},"kind":${goJsonString(kind)},"metadata":${withoutEnd(before)}"resourceVersion":"`;
-  return [head, `"${withoutStart(after)}${withoutStart(goJson(body))}`];
+  const head = `{"apiVersion":${encodeGoJsonString(apiVersion)},"kind":${encodeGoJsonString(kind)},"metadata":${removeEnd(before)}"resourceVersion":"`;
+  return [head, `"${removeStart(after)}${removeStart(encodeGoJson(body))}`];
 }
 
 /** Returns the start of a JSON object, to which another field can be appended. */
-function withoutEnd(json: string): string {
+function removeEnd(json: string): string {
   return json === '{}' ? '{' : `${json.slice(0, -1)},`;
 }
 
 /** Returns the end of a JSON object, to append after other fields. */
-function withoutStart(json: string): string {
+function removeStart(json: string): string {
   return json === '{}' ? '}' : `,${json.slice(1)}`;
 }

@@ -10,7 +10,7 @@ import { encodeWatchEvent } from '../../kubernetes/wire/encode.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
-import { goJson } from '../../std/go-text.ts';
+import { encodeGoJson } from '../../std/go-text.ts';
 import type { Item } from './collection.ts';
 import { type Entry, type History, hasGap } from './history.ts';
 import { type FacadeVersion, formatFacadeVersion, formatFacadeVersionAt } from './version.ts';
@@ -58,7 +58,7 @@ export function createPlainForm(kind: ServedKind): EventForm {
     isShared: true,
     event: (type, item, version) => [PREFIXES[type], ...item.parts(version), SUFFIX],
     bookmark: (version, endsInitialEvents) =>
-      Buffer.from(encodeWatchEvent('BOOKMARK', goJson(bookmarkObject(kind, version, endsInitialEvents)))),
+      Buffer.from(encodeWatchEvent('BOOKMARK', encodeGoJson(createBookmark(kind, version, endsInitialEvents)))),
   };
 }
 
@@ -92,7 +92,7 @@ export function createConvertedForm(view: View, clock: Clock, lines: ConvertedLi
       lines.set(key, line);
       return [line];
     },
-    bookmark: (version, endsInitialEvents) => encode('BOOKMARK', bookmarkObject(view.kind, version, endsInitialEvents), clock.now()),
+    bookmark: (version, endsInitialEvents) => encode('BOOKMARK', createBookmark(view.kind, version, endsInitialEvents), clock.now()),
   };
 }
 
@@ -108,7 +108,7 @@ const PREFIXES: Readonly<Record<EventType, Buffer>> = {
 };
 const SUFFIX = Buffer.from('}\n');
 
-function bookmarkObject({ group, version, kind }: ServedKind, resourceVersion: string, endsInitialEvents: boolean): KubeObject {
+function createBookmark({ group, version, kind }: ServedKind, resourceVersion: string, endsInitialEvents: boolean): KubeObject {
   const annotations = { 'k8s.io/initial-events-end': 'true' };
   return { apiVersion: `${group}/${version}`, kind, metadata: { ...(endsInitialEvents && { annotations }), resourceVersion } };
 }

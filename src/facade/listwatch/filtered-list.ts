@@ -8,10 +8,10 @@ import { apiVersionOf, type KubeObject, type ObjectMeta } from '../../kubernetes
 import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
 import type { Fields } from '../../kubernetes/untrusted.ts';
 import {
+  describeEnum,
+  describeObject,
   describeProperties,
   type OpenApiSchema,
-  object,
-  oneOfTexts,
   type Properties,
   RESOURCE_VERSION,
   toResponseSchema,
@@ -92,13 +92,13 @@ export function createFilteredList<T extends ApiObject>(description: ListDescrip
       selectableFields,
       fieldLabelErrors: 'named',
     },
-    schema: objectSchema(description),
+    schema: createObjectSchema(description),
     permission: { verbs, group, resource: plural, namespaced },
     clusterSetNameOf,
     toPublic: (stored, prefixes) => ({
       apiVersion,
       kind,
-      metadata: publicMetadata(stored.metadata, metadataFields, hasAnnotations ? prefixes : undefined),
+      metadata: pickMetadata(stored.metadata, metadataFields, hasAnnotations ? prefixes : undefined),
       ...publicFields(stored),
     }),
     weightOf,
@@ -107,7 +107,7 @@ export function createFilteredList<T extends ApiObject>(description: ListDescrip
 }
 
 /** Returns the path of the list in one namespace, or of the list of all objects if the namespace is empty. */
-export function listPath({ plural }: Pick<Listing, 'plural'>, namespace: string): string {
+export function toListPath({ plural }: Pick<Listing, 'plural'>, namespace: string): string {
   return namespace === '' ? `${ROOT}/${plural}` : `${ROOT}/namespaces/${namespace}/${plural}`;
 }
 
@@ -120,14 +120,14 @@ export function pickFields(fields: object, names: readonly string[]): Fields {
 
 const METADATA = ['name', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp', 'labels'];
 
-function publicMetadata(metadata: ApiObject['metadata'], names: readonly string[], annotationPrefixes: readonly string[] = []): ObjectMeta {
+function pickMetadata(metadata: ApiObject['metadata'], names: readonly string[], annotationPrefixes: readonly string[] = []): ObjectMeta {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
     annotationPrefixes.some((prefix) => key.startsWith(prefix)),
   );
   return { ...pickFields(metadata, names), ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }) };
 }
 
-function objectSchema<T extends ApiObject>({ resource, schema, hasAnnotations = false }: ListDescription<T>): OpenApiSchema {
+function createObjectSchema<T extends ApiObject>({ resource, schema, hasAnnotations = false }: ListDescription<T>): OpenApiSchema {
   const { kind, namespaced } = resource;
   const metadata = describeProperties(toResponseSchema(OBJECT_META).properties ?? {}, {
     name: `Name of the ${kind}.`,
@@ -140,12 +140,12 @@ function objectSchema<T extends ApiObject>({ resource, schema, hasAnnotations = 
     labels: `Labels of the ${kind}.`,
     ...(hasAnnotations && { annotations: 'Annotations with the prefixes in the --facade-annotations option.' }),
   });
-  return object(
+  return describeObject(
     schema.description,
     {
-      apiVersion: oneOfTexts(apiVersionOf(resource), [apiVersionOf(resource)]),
-      kind: oneOfTexts(kind, [kind]),
-      metadata: object(
+      apiVersion: describeEnum(apiVersionOf(resource), [apiVersionOf(resource)]),
+      kind: describeEnum(kind, [kind]),
+      metadata: describeObject(
         'Public metadata.',
         { ...metadata, resourceVersion: { ...metadata['resourceVersion'], pattern: RESOURCE_VERSION } },
         OPTIONAL_METADATA,

@@ -30,7 +30,7 @@ export interface HistoryOptions {
   readonly clock: Clock;
   /** Maximum number of changes in the log. */
   readonly capacity: number;
-  /** Maximum size of the changes in the log, in bytes; 32 MB by default. A user who may label objects can make them large. */
+  /** Maximum size of the changes in the log, in bytes; 32 MB by default. A user with permission to label objects can make them large. */
   readonly maxWeight?: number;
   /**
    * True if the objects come from several collections of the hub, whose changes this replica receives in its own order. Local revisions
@@ -197,7 +197,7 @@ export class History {
    * Returns the position of the first entry after a revision, or undefined if the log does not contain all changes after it. The revision
    * may be in the future.
    */
-  positionAfter(revision: number): number | undefined {
+  findPositionAfter(revision: number): number | undefined {
     this.#expire();
     if (revision < this.oldest) return undefined;
     let low = 0;
@@ -211,7 +211,7 @@ export class History {
     return next !== undefined && hasGap(next, revision) ? undefined : this.#start + low;
   }
 
-  /** Returns all objects as they were before the entry at a position that `positionAfter` returned. */
+  /** Returns all objects as they were before the entry at a position that `findPositionAfter` returned. */
   at(position: number): Collection {
     if (position === this.end) return this.#collection;
     const restored = this.#restored.get(position) ?? this.#collection.withAll(this.#objectsBefore(position));

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../../api/resources.ts';
-import { flag } from '../../kubernetes/wire/query.ts';
+import { readFlag } from '../../kubernetes/wire/query.ts';
 import { ConcurrencyLimiter, type ConcurrencyLimits, type WatchLimits } from '../limits/concurrency.ts';
 import { type SeatLimits, SeatQueue } from '../limits/seat-queue.ts';
 import { UnreadEvents } from '../limits/unread-events.ts';
@@ -11,7 +11,7 @@ import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
 import { Item } from './collection.ts';
 import { createConvertedLines, createPlainForm } from './events.ts';
-import { type FilteredList, type Listing, listPath } from './filtered-list.ts';
+import { type FilteredList, type Listing, toListPath } from './filtered-list.ts';
 import { History, type ListSource } from './history.ts';
 import { getObject, listObjects, RESERVED_BYTES } from './list.ts';
 import { RbacAccess, type RbacAccessOptions } from './rbac-access.ts';
@@ -105,7 +105,7 @@ export function createListEndpoints<T extends ApiObject>(options: ListEndpointsO
     converted: createConvertedLines(),
     ...limits,
   };
-  const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(deps, request) : listObjects(deps, request));
+  const list: Endpoint = (request) => (readFlag(request.query, 'watch') ? watchObjects(deps, request) : listObjects(deps, request));
   const get: Endpoint = (request) => getObject(deps, request);
   const toItem = (object: T) =>
     new Item(listing.toPublic(object, annotationPrefixes), listing.weightOf(object), listing.clusterSetNameOf(object));
@@ -126,17 +126,17 @@ export function createListEndpoints<T extends ApiObject>(options: ListEndpointsO
 
 export function createListRoutes(listing: Listing, { list, get }: Pick<ListEndpoints, 'list' | 'get'>): readonly Route[] {
   return [
-    ...listPaths(listing).map((path) => ({ method: 'GET', path, endpoint: list }) as const),
-    { method: 'GET', path: objectPath(listing), endpoint: get },
+    ...toListPaths(listing).map((path) => ({ method: 'GET', path, endpoint: list }) as const),
+    { method: 'GET', path: toObjectPath(listing), endpoint: get },
   ];
 }
 
 /** Returns the route patterns of a list: of all objects, and of those in one namespace if the kind is namespaced. */
-function listPaths(listing: Listing): readonly string[] {
-  return [listPath(listing, ''), ...(listing.kind.namespaced ? [listPath(listing, ':namespace')] : [])];
+function toListPaths(listing: Listing): readonly string[] {
+  return [toListPath(listing, ''), ...(listing.kind.namespaced ? [toListPath(listing, ':namespace')] : [])];
 }
 
 /** Returns the route pattern of one object. */
-function objectPath(listing: Listing): string {
-  return `${listPath(listing, listing.kind.namespaced ? ':namespace' : '')}/:name`;
+function toObjectPath(listing: Listing): string {
+  return `${toListPath(listing, listing.kind.namespaced ? ':namespace' : '')}/:name`;
 }

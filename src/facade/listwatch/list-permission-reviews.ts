@@ -1,7 +1,8 @@
-// SubjectAccessReviews that decide whether a caller may list all objects, because the hub may have authorizers other than RBAC.
+// SubjectAccessReviews that decide whether a caller is authorized to list all objects. RBAC objects are not sufficient for this decision,
+// because the hub can have other authorizers.
 
 import { isAllowed, type ReviewAttributes } from '../../access/hub-review.ts';
-import { type User, userKeyOf } from '../../access/user.ts';
+import { computeUserKey, type User } from '../../access/user.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../std/clock.ts';
 import { SingleFlight } from '../../std/single-flight.ts';
@@ -46,7 +47,7 @@ export class ListPermissionReviews {
 
   /** Returns the cached decision, or undefined if the cache has none or the decision is too old. */
   findCached(user: User): boolean | undefined {
-    const decision = this.#decisions.get(userKeyOf(user));
+    const decision = this.#decisions.get(computeUserKey(user));
     return decision === undefined || this.#options.clock.monotonic() - decision.requestedAt >= this.#validMs(decision)
       ? undefined
       : decision.allowed;
@@ -60,7 +61,7 @@ export class ListPermissionReviews {
 
   /** Sends a review; concurrent calls for the same user share it. */
   review(user: User): Promise<boolean> {
-    const key = userKeyOf(user);
+    const key = computeUserKey(user);
     return this.#pending.do(key, () => this.#review(key, user));
   }
 

@@ -5,23 +5,23 @@ import { pipeline, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
-import { objectKey } from '../../kube/paths.ts';
+import { objectKeyOf } from '../../kube/paths.ts';
 import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
-import { textReply } from '../../kubernetes/reply.ts';
+import { createTextReply } from '../../kubernetes/reply.ts';
 import { checkView, encodeListParts, encodeObject, NOT_A_LIST, type View } from '../../kubernetes/representation.ts';
 import { badRequest, notFound } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
 import { formatList } from '../../kubernetes/wire/list-pieces.ts';
 import { negotiate, type Representation } from '../../kubernetes/wire/negotiate.ts';
-import { flag, text } from '../../kubernetes/wire/query.ts';
+import { readFlag, readText } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
-import { goJson } from '../../std/go-text.ts';
+import { encodeGoJson } from '../../std/go-text.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
 import { recordWrite } from '../limits/connections.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Collection } from './collection.ts';
-import { type Listing, listPath } from './filtered-list.ts';
+import { type Listing, toListPath } from './filtered-list.ts';
 import type { History } from './history.ts';
 import { type Page, parseQuery, readPage } from './page.ts';
 import type { RbacAccess } from './rbac-access.ts';
@@ -77,13 +77,13 @@ export async function listObjects(deps: ListDeps, request: FacadeRequest): Promi
     ...query,
     signal: request.signal,
     clock,
-    findVisibility: () => access.visibleTo(user),
+    findVisibility: () => access.findVisibility(user),
     currentVersion: (visibility, sent) => versions.next(user, visibility, history.revision, sent),
   });
-  const selfLink = listPath(listing, query.namespace);
+  const selfLink = toListPath(listing, query.namespace);
   const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
-  if (isPlain) return plainReply(deps, request, { page, selfLink });
-  return convertedReply(deps, request, { page, selfLink, representation, view });
+  if (isPlain) return createPlainReply(deps, request, { page, selfLink });
+  return createConvertedReply(deps, request, { page, selfLink, representation, view });
 }
 
 /** Returns one object. Throws the same 404 for a hidden and for a missing object. */
@@ -91,25 +91,25 @@ export async function getObject(deps: ListDeps, request: FacadeRequest): Promise
   const { listing, history, access, clock } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true });
   const view = parseView(request, listing, representation.as, clock);
-  if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
-  const version = parseRequestedVersion(text(request.query, 'resourceVersion'));
+  if (readFlag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
+  const version = parseRequestedVersion(readText(request.query, 'resourceVersion'));
   history.checkSynced(listing.plural);
-  const findVisibility = () => access.visibleTo(request.caller.user);
+  const findVisibility = () => access.findVisibility(request.caller.user);
   await history.waitFor(version, { signal: request.signal, findVisibility });
   const visibility = await findVisibility();
   const { namespace = '', name = '' } = request.params;
-  const key = objectKey({ metadata: { namespace, name } });
+  const key = objectKeyOf({ metadata: { namespace, name } });
   const item = history.collection.get(key);
   if (item === undefined || !visibility.includesObject(item)) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
   const object = item.at(formatFacadeVersionAt(item.revision, visibility));
-  const reply = textReply(200, encodeObject(object, view), representation);
+  const reply = createTextReply(200, encodeObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY }, ...reserve(deps, request, (reply.body as string).length) };
 }
 
 /** Returns the requested view of objects. Throws 400 for an unsupported view. */
 export function parseView(request: FacadeRequest, { kind }: Listing, as: Representation['as'], clock: Clock): View {
-  const view = { kind, as, includeObject: text(request.query, 'includeObject'), now: clock.now() };
+  const view = { kind, as, includeObject: readText(request.query, 'includeObject'), now: clock.now() };
   checkView(view);
   return view;
 }
@@ -120,12 +120,13 @@ interface LinkedPage {
   readonly selfLink: string;
 }
 
-async function plainReply(deps: ListDeps, request: FacadeRequest, linked: LinkedPage): Promise<FacadeReply> {
+async function createPlainReply(deps: ListDeps, request: FacadeRequest, linked: LinkedPage): Promise<FacadeReply> {
   await encodeItems(linked.page, deps.clock);
   const body = new ListBody(deps.listing, linked);
   const { length } = body;
-  if (length <= WHOLE_BYTES) return wholeReply(deps, request, { body: Buffer.concat([...body], length), contentType: 'application/json' });
-  return slicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
+  if (length <= WHOLE_BYTES)
+    return createWholeReply(deps, request, { body: Buffer.concat([...body], length), contentType: 'application/json' });
+  return createSlicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
 }
 
 /** Encodes the items that no response has contained so far. Lets other requests run in the meantime: ten thousand items take a second. */
@@ -143,7 +144,7 @@ interface ConvertedPage extends LinkedPage {
   readonly view: View;
 }
 
-async function convertedReply(deps: ListDeps, request: FacadeRequest, converted: ConvertedPage): Promise<FacadeReply> {
+async function createConvertedReply(deps: ListDeps, request: FacadeRequest, converted: ConvertedPage): Promise<FacadeReply> {
   const { page, selfLink, representation, view } = converted;
   const { version, whole } = page;
   const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatFacadeVersionAt(item.revision, version)));
@@ -151,8 +152,8 @@ async function convertedReply(deps: ListDeps, request: FacadeRequest, converted:
   const pieces = formatList(encodeListParts(list, view), representation);
   const { contentType } = representation;
   const length = lengthOf(page);
-  if (length <= CONVERTED_LENGTH) return wholeReply(deps, request, { body: [...pieces].join(''), contentType });
-  return slicedReply(deps, request, { slices: joinSlices(pieces), contentType, length, isExact: false });
+  if (length <= CONVERTED_LENGTH) return createWholeReply(deps, request, { body: [...pieces].join(''), contentType });
+  return createSlicedReply(deps, request, { slices: joinSlices(pieces), contentType, length, isExact: false });
 }
 
 type Slices = Iterable<Buffer | string>;
@@ -166,7 +167,7 @@ interface SlicedBody {
   readonly isExact: boolean;
 }
 
-function slicedReply(deps: ListDeps, request: FacadeRequest, sliced: SlicedBody): FacadeReply {
+function createSlicedReply(deps: ListDeps, request: FacadeRequest, sliced: SlicedBody): FacadeReply {
   const { slices, contentType, length, isExact } = sliced;
   const isZipped = acceptsGzip(request.header('accept-encoding'));
   const size = isExact ? { 'content-length': String(length) } : {};
@@ -185,7 +186,7 @@ interface WholeBody {
   readonly contentType: string;
 }
 
-async function wholeReply(deps: ListDeps, request: FacadeRequest, { body, contentType }: WholeBody): Promise<FacadeReply> {
+async function createWholeReply(deps: ListDeps, request: FacadeRequest, { body, contentType }: WholeBody): Promise<FacadeReply> {
   const reserved = reserve(deps, request, body.length);
   const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request.header('accept-encoding'));
   const headers = { 'content-type': contentType, ...VARY, ...(isZipped && ZIPPED) };
@@ -208,18 +209,18 @@ class ListBody {
   constructor({ kind: { group, version, listKind } }: Listing, { page, selfLink }: LinkedPage) {
     this.#page = page;
     this.#head = Buffer.from(`{"apiVersion":"${group}/${version}","items":[`);
-    this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${goJson(listMetadata(page, selfLink))}}\n`);
+    this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${encodeGoJson(createListMetadata(page, selfLink))}}\n`);
     this.length = this.#head.length + lengthOf(page) + this.#tail.length;
   }
 
   *[Symbol.iterator](): Generator<Buffer> {
     yield this.#head;
-    yield* dropLastComma(this.#page.whole ? blockSlices(this.#page.whole) : itemSlices(this.#page));
+    yield* dropLastComma(this.#page.whole ? sliceBlocks(this.#page.whole) : sliceItems(this.#page));
     yield this.#tail;
   }
 }
 
-function listMetadata(page: Page, selfLink: string): Readonly<Record<string, unknown>> {
+function createListMetadata(page: Page, selfLink: string): Readonly<Record<string, unknown>> {
   return {
     continue: page.continue,
     ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
@@ -234,11 +235,11 @@ function lengthOf({ whole, items }: Page): number {
   return Math.max(lengths.reduce((sum, length) => sum + length, 0) - COMMA.length, 0);
 }
 
-function* blockSlices({ blocks }: Collection): Generator<Buffer> {
+function* sliceBlocks({ blocks }: Collection): Generator<Buffer> {
   for (const { bytes } of blocks) for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
 }
 
-function* itemSlices({ items, version }: Page): Generator<Buffer> {
+function* sliceItems({ items, version }: Page): Generator<Buffer> {
   let parts: Buffer[] = [];
   let size = 0;
   for (const item of items) {

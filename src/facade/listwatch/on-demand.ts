@@ -83,7 +83,7 @@ export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions
 
 type ListSource = Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>;
 /** An informer for all namespaces, or one informer for each of several namespaces. */
-type Union = ListSource & { readonly parts?: readonly ListSource[] };
+type InformerGroup = ListSource & { readonly parts?: readonly ListSource[] };
 
 /** A period during which the informers of a list run. Each period has its own log. */
 class Period<T extends ApiObject> {
@@ -105,7 +105,7 @@ class Period<T extends ApiObject> {
     this.#usedAt = options.clock.monotonic();
     const { objects, roles, bindings } = options.createInformers();
     this.listWatch = createListEndpoints({ ...options, objects, inNamespaces: { roles, bindings } });
-    const informers: readonly ListSource[] = [objects, roles, bindings].flatMap((each: Union) => each.parts ?? [each]);
+    const informers: readonly ListSource[] = [objects, roles, bindings].flatMap((each: InformerGroup) => each.parts ?? [each]);
     this.#running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => this.#onProblem(problem)));
     this.#running.add(combineLatest(informers.map(({ synced$ }) => synced$)).subscribe((each) => each.every(Boolean) && this.#onSynced()));
     this.#running.add(this.listWatch.run());
@@ -113,7 +113,7 @@ class Period<T extends ApiObject> {
       this.#running.add(informer.batches$.subscribe(() => this.#eventAt.set(informer, options.clock.monotonic())));
   }
 
-  /** Time until the period ends if no request and no event from the hub arrive, in milliseconds. */
+  /** Time until the period ends if no request and no event from the hub arrive, in milliseconds; 0 or less for a period that is over. */
   get remainingMs(): number {
     const now = this.#options.clock.monotonic();
     if (this.listWatch.countWatches() > 0) this.#usedAt = now;
@@ -167,7 +167,7 @@ class Period<T extends ApiObject> {
 
 /** Returns the error for a list whose informers the hub forbids. Only the log names the ClusterRole that grants the missing permission. */
 function forbiddenByHub({ plural }: Listing): StatusError {
-  const cause = `Purser has no permission on the hub to list and watch ${plural}, roles and rolebindings.`;
+  const cause = `Purser lacks a permission on the hub to list or watch ${plural}, roles or rolebindings.`;
   const remedy = 'Ask an administrator to grant Purser the permission that its log names.';
   return serviceUnavailable(`${cause} ${remedy}`, FORBIDDEN_RETRY_S);
 }

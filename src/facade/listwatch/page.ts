@@ -4,7 +4,7 @@ import { Visibility } from '../../access/visibility.ts';
 import {
   continueTokenExpired,
   listExpired,
-  pageLimit,
+  pageLimitOf,
   parseContinueToken,
   parseListVersion,
   requiresExactVersion,
@@ -79,12 +79,12 @@ export async function readPage(history: History, request: PageRequest): Promise<
     visibility,
     namespace,
     selection,
-    start: token === undefined ? '' : `${prefixOf(namespace)}${token.start}`,
-    limit: pageLimit(options),
+    start: token === undefined ? '' : `${toKeyPrefix(namespace)}${token.start}`,
+    limit: pageLimitOf(options),
   };
   if (!isPinned) return createPage(history.collection, { ...range, version: currentVersion(visibility, requested) });
   // If the visible names have changed since the first page, the pages together would be inconsistent.
-  const collection = collectionAt(history, requested, { visibility, isSameView: token !== undefined || history.isLocal });
+  const collection = findCollection(history, requested, { visibility, isSameView: token !== undefined || history.isLocal });
   if (collection === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   return createPage(collection, { ...range, version: { ...requested, fingerprint: visibility.fingerprint } });
 }
@@ -101,9 +101,9 @@ interface View {
 /**
  * Returns the objects at a past version, or undefined if the version is unknown. The result is empty for a caller who may see no object.
  */
-function collectionAt(history: History, requested: FacadeVersion, { visibility, isSameView }: View): Collection | undefined {
+function findCollection(history: History, requested: FacadeVersion, { visibility, isSameView }: View): Collection | undefined {
   if (isSameView && requested.fingerprint !== visibility.fingerprint) return undefined;
-  const position = history.positionAfter(requested.revision);
+  const position = history.findPositionAfter(requested.revision);
   if (position === undefined) return undefined;
   return visibility.isNothing ? Collection.empty : history.at(position);
 }
@@ -129,13 +129,13 @@ function createPage(collection: Collection, { visibility, namespace, selection, 
     version,
     whole: undefined,
     items: items.slice(0, limit),
-    continue: encodeContinue(BigInt(formatFacadeVersion(version)), last.key.slice(prefixOf(namespace).length)),
+    continue: encodeContinue(BigInt(formatFacadeVersion(version)), last.key.slice(toKeyPrefix(namespace).length)),
     ...(selection.isEverything && { remaining: items.length - limit }),
   };
 }
 
 /** Returns the key prefix of a namespace, or an empty string for all namespaces. Continue tokens omit the prefix. */
-function prefixOf(namespace: string): string {
+function toKeyPrefix(namespace: string): string {
   return namespace === '' ? '' : `${namespace}/`;
 }
 

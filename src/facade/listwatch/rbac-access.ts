@@ -2,8 +2,8 @@
 // objects and watches use these permissions. Watches are notified of changes.
 
 import type { Subscription } from 'rxjs';
-import { type Permission, type RbacChange, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
-import { type User, userKeyOf } from '../../access/user.ts';
+import { type Permission, type RbacChange, RbacIndex, type RbacInformers, toSubjects } from '../../access/rbac-index.ts';
+import { computeUserKey, type User } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ListPermissionReviews, type ListPermissionReviewsOptions } from './list-permission-reviews.ts';
@@ -59,14 +59,16 @@ export class RbacAccess {
   }
 
   /** Returns the objects that a caller may see now. Throws 503 if the review fails. */
-  async visibleTo(user: User): Promise<Visibility> {
+  async findVisibility(user: User): Promise<Visibility> {
     this.#updateViewer(user);
     if (this.#byRules(user).isEverything || (await this.#reviews.allows(user))) return this.#everything;
     return this.#byRules(user);
   }
 
-  /** Returns the objects that a caller may see, without a review. `visibleTo` must have been called just before, to cache the decision. */
-  visibleNow(user: User): Visibility {
+  /**
+   * Returns the objects that a caller may see, without a review. `findVisibility` must have been called just before, to cache the decision.
+   */
+  findVisibilityNow(user: User): Visibility {
     const viewer = this.#updateViewer(user);
     if (viewer !== undefined) return viewer.visibility;
     return this.#reviews.findCached(user) === true ? this.#everything : this.#byRules(user);
@@ -80,33 +82,33 @@ export class RbacAccess {
 
   /** Updates the viewer of a user with all changes, and returns it. Returns undefined if the user has no watches. */
   #updateViewer(user: User): Viewer | undefined {
-    const viewer = this.#viewers.get(userKeyOf(user));
+    const viewer = this.#viewers.get(computeUserKey(user));
     viewer?.update();
     return viewer;
   }
 
   #add(user: User): Viewer {
     const { clock, random } = this.#options;
-    const key = userKeyOf(user);
+    const key = computeUserKey(user);
     const viewer: Viewer = new Viewer({
       user,
       reviews: this.#reviews,
       byRules: () => this.#byRules(user),
       everything: this.#everything,
-      visibility: this.visibleNow(user),
+      visibility: this.findVisibilityNow(user),
       clock,
       random,
       onUnused: () => this.#forget(key, viewer),
     });
     this.#viewers.set(key, viewer);
-    for (const subject of subjectsOf(user)) this.#bySubject.set(subject, (this.#bySubject.get(subject) ?? new Set()).add(viewer));
+    for (const subject of toSubjects(user)) this.#bySubject.set(subject, (this.#bySubject.get(subject) ?? new Set()).add(viewer));
     return viewer;
   }
 
   #forget(key: string, viewer: Viewer): void {
     this.#viewers.delete(key);
     this.#outdated.delete(viewer);
-    for (const subject of subjectsOf(viewer.user)) {
+    for (const subject of toSubjects(viewer.user)) {
       const viewers = this.#bySubject.get(subject);
       viewers?.delete(viewer);
       if (viewers?.size === 0) this.#bySubject.delete(subject);
@@ -175,7 +177,7 @@ interface ViewerOptions {
  * Interval between reviews after a negative decision, in milliseconds. It delays only permissions that authorizers other than RBAC grant.
  */
 const RECHECK_DENIED_MS = 30_000;
-/** Validity of a positive decision while the hub does not respond, in milliseconds. */
+/** Validity of a positive decision while reviews fail, in milliseconds. */
 const PATIENCE_MS = 10_000;
 const RETRY_MS = 1_000;
 

@@ -1,7 +1,7 @@
 // Ends streams whose bearer token is no longer valid, or whose user has other attributes than before. All streams of one token and user
 // share one check.
 
-import { userKeyOf } from '../../access/user.ts';
+import { computeUserKey } from '../../access/user.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Caller } from '../authenticate.ts';
 
@@ -11,14 +11,14 @@ export interface TokenChecksOptions {
 }
 
 /**
- * Interval of checks, in milliseconds. Interval and cache time of a review together are less than ten seconds. Two intervals are longer
- * than the ten seconds for which kube-apiserver caches a review, so that the second check detects a revocation that the cache hid from the
- * first.
+ * Interval of checks, in milliseconds. The interval and the cache time of a review together are less than ten seconds. Two intervals are
+ * longer than the ten seconds for which kube-apiserver caches a review, so that the second check detects a revocation that the cache hid
+ * from the first.
  */
 const INTERVAL_MS = 5_100;
 /** Maximum jitter, as a fraction of the interval, so that streams that began together are not checked together. */
 const SPREAD = 0.1;
-/** Validity of the last result while the hub does not respond, in milliseconds. */
+/** Validity of the last result while checks fail, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 interface Check {
@@ -38,7 +38,9 @@ export class TokenChecks {
     this.#options = options;
   }
 
-  /** Calls `end` when the caller's token is no longer valid, unless the returned function is called first. */
+  /**
+   * Calls `end` when the caller's token is no longer valid, or checks have failed for 30 s, unless the returned function is called first.
+   */
   join(caller: Caller, end: () => void): () => void {
     const check = this.#findOrStartCheck(caller);
     check.endings.add(end);
@@ -51,7 +53,7 @@ export class TokenChecks {
   }
 
   #findOrStartCheck(caller: Caller): Check {
-    const key = keyOf(caller);
+    const key = toCheckKey(caller);
     return this.#checks.get(key) ?? this.#start(key, caller);
   }
 
@@ -88,6 +90,6 @@ export class TokenChecks {
   }
 }
 
-function keyOf({ tokenId, user }: Caller): string {
-  return `${tokenId} ${userKeyOf(user)}`;
+function toCheckKey({ tokenId, user }: Caller): string {
+  return `${tokenId} ${computeUserKey(user)}`;
 }

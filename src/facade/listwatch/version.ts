@@ -54,7 +54,7 @@ export class CallerVersions {
    */
   next({ username }: User, visibility: Visibility, revision: number, sent?: FacadeVersion): FacadeVersion {
     const latest = this.#latest.get(username);
-    const shown = visibility.isNothing ? Math.max(emptyRevision(latest, visibility, revision), sent?.revision ?? 0) : revision;
+    const shown = visibility.isNothing ? Math.max(chooseEmptyRevision(latest, visibility, revision), sent?.revision ?? 0) : revision;
     const next = toNextVersion(latest, sent, { revision: shown, fingerprint: visibility.fingerprint });
     this.#latest.set(username, next);
     return next;
@@ -65,7 +65,7 @@ export class CallerVersions {
  * Returns the revision of an empty view. The revision does not change while the view is empty: a change would disclose changes to hidden
  * objects.
  */
-function emptyRevision(latest: FacadeVersion | undefined, { fingerprint }: Visibility, revision: number): number {
+function chooseEmptyRevision(latest: FacadeVersion | undefined, { fingerprint }: Visibility, revision: number): number {
   if (latest === undefined) return 1;
   return latest.fingerprint === fingerprint ? latest.revision : revision;
 }

@@ -12,7 +12,7 @@ import { type BodyStream, Chunk } from '../body-stream.ts';
 import type { ConcurrencyLimiter, WatchLimits } from '../limits/concurrency.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import type { SeatQueue } from '../limits/seat-queue.ts';
-import { tenantOf } from '../limits/tenant.ts';
+import { toTenant } from '../limits/tenant.ts';
 import type { UnreadEvents } from '../limits/unread-events.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
@@ -62,7 +62,7 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   const view = parseView(request, listing, representation.as, clock);
   const form = representation.as === undefined ? plain : createConvertedForm(view, clock, deps.converted);
   history.checkSynced(listing.plural);
-  await access.visibleTo(request.caller.user);
+  await access.findVisibility(request.caller.user);
   const release = watchLimiter.acquire(
     request,
     request.isMultiplexed ? watchLimits.perStream : watchLimits.perConnection + request.bufferBytes,
@@ -96,9 +96,9 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
   const isReplayed = hasInitialEvents(query.options);
   const requested = parseRequestedVersion(query.options.resourceVersion);
   const failure = isReplayed
-    ? await waitForVersion(history, requested, { signal, findVisibility: () => access.visibleTo(caller.user) })
+    ? await waitForVersion(history, requested, { signal, findVisibility: () => access.findVisibility(caller.user) })
     : undefined;
-  const releaseSeat = isReplayed && failure === undefined ? await replayQueue.acquire(tenantOf(caller.user.username), signal) : () => {};
+  const releaseSeat = isReplayed && failure === undefined ? await replayQueue.acquire(toTenant(caller.user.username), signal) : () => {};
   const stream = await recheckToken(request)
     .then(takeOver)
     .catch((error: unknown) => {
@@ -107,7 +107,7 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
     });
   // No await from here until the watcher is added, so that it cannot miss an event.
   const beginReplay = () => enforceReplayRate(stream, clock, releaseSeat);
-  const visibility = access.visibleNow(caller.user);
+  const visibility = access.findVisibilityNow(caller.user);
   const nextVersion = () => versions.next(caller.user, visibility, history.revision, parseFacadeVersion(requested));
   const start = failure ?? findStart(history, visibility, { ...query, version: nextVersion(), beginReplay });
   if (!('code' in start)) return addWatcher(deps, caller, { ...query, stream, release, start });
@@ -129,7 +129,7 @@ interface StartedWatch extends WatchQuery {
 function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, form, ...query }: StartedWatch): void {
   const { history, access, versions, tokens, watchers, unread } = deps;
   const { user } = caller;
-  const tenant = tenantOf(user.username);
+  const tenant = toTenant(user.username);
   const sendsBookmarks = query.options.allowWatchBookmarks;
   const onEnd = () => {
     watchers.delete(watcher);
@@ -185,7 +185,7 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
   };
 }
 
-interface Starting extends ListQuery {
+interface StartOptions extends ListQuery {
   /** Current version for the caller. */
   readonly version: FacadeVersion;
   /** Called before the initial events are sent. Returns the function to call when they have been sent. */
@@ -193,11 +193,15 @@ interface Starting extends ListQuery {
 }
 
 /** Returns the start of a watch, or the Status of a 410 if the requested version is unknown. */
-function findStart(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): WatchStart | Status {
+function findStart(
+  history: History,
+  visibility: Visibility,
+  { namespace, options, version, beginReplay }: StartOptions,
+): WatchStart | Status {
   const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (hasInitialEvents(options)) {
-    const events = initialEvents(history, visibility, namespace);
+    const events = createInitialEvents(history, visibility, namespace);
     const hasBookmark = options.sendInitialEvents === true && options.allowWatchBookmarks;
     return { ...now, replay: new Replay({ events, isInitial: true, version, hasBookmark, onEnd: beginReplay() }) };
   }
@@ -213,10 +217,10 @@ function findStart(history: History, visibility: Visibility, { namespace, option
  * Returns the position to resume from, or undefined if the revision is unknown. A caller that sees no object can resume from any revision.
  */
 function findResumePosition(history: History, visibility: Visibility, revision: number): number | undefined {
-  return visibility.isNothing ? history.end : history.positionAfter(revision);
+  return visibility.isNothing ? history.end : history.findPositionAfter(revision);
 }
 
-function initialEvents({ collection }: History, visibility: Visibility, namespace: string): Iterable<ItemEvent> {
+function createInitialEvents({ collection }: History, visibility: Visibility, namespace: string): Iterable<ItemEvent> {
   return collection.visible(visibility, namespace).map((item) => ({ type: 'ADDED', item }));
 }
 
@@ -227,10 +231,10 @@ function schedule({ clock, random }: WatchDeps, { timeoutSeconds = 0, allowWatch
   let cancel = () => {};
   const arm = () => {
     const passedMs = clock.monotonic() - startedAt;
-    const bookmarkMs = allowWatchBookmarks ? nextBookmark(passedMs, durationMs) : undefined;
+    const bookmarkMs = allowWatchBookmarks ? computeNextBookmark(passedMs, durationMs) : undefined;
     cancel = clock.wakeAfter((bookmarkMs ?? durationMs) - passedMs, () => {
       if (bookmarkMs === undefined) return watcher.end();
-      watcher.bookmark();
+      watcher.sendBookmark();
       arm();
     });
   };
@@ -239,7 +243,7 @@ function schedule({ clock, random }: WatchDeps, { timeoutSeconds = 0, allowWatch
 }
 
 /** Returns the time of the next bookmark, in milliseconds after the start of the watch, or undefined if the watch ends first. */
-function nextBookmark(passedMs: number, durationMs: number): number | undefined {
+function computeNextBookmark(passedMs: number, durationMs: number): number | undefined {
   const regular = (Math.floor(passedMs / BOOKMARK_INTERVAL_MS) + 1) * BOOKMARK_INTERVAL_MS;
   const times = [regular, durationMs - LAST_BOOKMARK_MS].filter((ms) => passedMs < ms && ms < durationMs);
   return times.length === 0 ? undefined : Math.min(...times);

@@ -162,7 +162,7 @@ export class Watcher implements StreamSource, EventWriter {
   }
 
   /** Sends a bookmark if the log has reached a later revision than the caller can resume from. */
-  bookmark(): void {
+  sendBookmark(): void {
     const { history, sendsBookmarks, form, stream, currentVersion } = this.#options;
     if (this.#isOver || !sendsBookmarks || this.#isBehind || stream.isBlocked || history.revision <= this.#sentRevision) return;
     if (this.#visibility.isNothing) return;

@@ -104,7 +104,7 @@ const MAX_NAME_LENGTH = 253;
 function reduceRole({ metadata, rules }: Stored<Role>): Stored<Role> {
   const kept = isOverlong(metadata.name) ? [] : reduceRules(MANAGED_TOKEN_LIST.permission, rules ?? []);
   const bytes = kept.map(({ resourceNames = [] }) => Math.max(ROLE_BYTES, NAME_BYTES * resourceNames.length));
-  return recordBytes({ metadata: identityOf(metadata), rules: kept }, bytes[0] ?? 0);
+  return recordBytes({ metadata: toIdentity(metadata), rules: kept }, bytes[0] ?? 0);
 }
 
 /**
@@ -116,7 +116,7 @@ function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): St
   const kept = (grants ? (subjects ?? []) : []).map(({ kind, name, namespace }) => ({ kind, name, ...(namespace && { namespace }) }));
   const texts = kept.reduce((sum, { name, namespace = '' }) => sum + name.length + namespace.length, role.length);
   return recordBytes(
-    { metadata: identityOf(metadata), roleRef: { ...roleRef, name: role }, subjects: kept },
+    { metadata: toIdentity(metadata), roleRef: { ...roleRef, name: role }, subjects: kept },
     BINDING_BYTES + SUBJECT_BYTES * kept.length + texts,
   );
 }
@@ -125,7 +125,7 @@ function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): St
  * Returns the identity of an object. Replaces an overlong name with % and its digest. No other object has this name, because names on the
  * hub contain no percent sign.
  */
-function identityOf({ name, namespace, uid, resourceVersion }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
+function toIdentity({ name, namespace, uid, resourceVersion }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
   return { name: isOverlong(name) ? `%${digestOf(name)}` : name, namespace, uid, resourceVersion };
 }
 

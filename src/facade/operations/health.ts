@@ -1,7 +1,7 @@
 // Health endpoints as in kube-apiserver: /livez and /readyz run named checks, each of which also has its own path. With ?verbose, the
 // response lists the checks.
 
-import { plainTextReply, type Reply } from '../../kubernetes/reply.ts';
+import { createPlainTextReply, type Reply } from '../../kubernetes/reply.ts';
 
 /** A named check; `passes` returns true while the check passes. */
 export interface Check {
@@ -17,19 +17,19 @@ export interface HealthChecks {
 }
 
 /** Returns the response for /livez, /readyz and the paths of their checks, or undefined for any other path. */
-export function healthReply(health: HealthChecks, path: string, query: URLSearchParams): Reply | undefined {
+export function createHealthReply(health: HealthChecks, path: string, query: URLSearchParams): Reply | undefined {
   const [, endpoint = '', name, ...more] = path.split('/');
   if ((endpoint !== 'livez' && endpoint !== 'readyz') || more.length > 0) return undefined;
   const checks = health[endpoint];
-  if (name === undefined || name === '') return allReply(endpoint, checks, query);
+  if (name === undefined || name === '') return runChecks(endpoint, checks, query);
   const check = checks.find((each) => each.name === name);
-  if (check === undefined) return plainTextReply(404, '404 page not found\n');
-  return check.passes() ? plainTextReply(200, 'ok') : plainTextReply(500, `internal server error: ${WITHHELD}\n`);
+  if (check === undefined) return createPlainTextReply(404, '404 page not found\n');
+  return check.passes() ? createPlainTextReply(200, 'ok') : createPlainTextReply(500, `internal server error: ${WITHHELD}\n`);
 }
 
 const WITHHELD = 'reason withheld';
 
-function allReply(endpoint: string, checks: readonly Check[], query: URLSearchParams): Reply {
+function runChecks(endpoint: string, checks: readonly Check[], query: URLSearchParams): Reply {
   const excluded = new Set(query.getAll('exclude'));
   const lines = checks.map((check) => ({ ...check, line: excluded.has(check.name) ? EXCLUDED : check.passes() ? OK : FAILED }));
   const isHealthy = lines.every(({ line }) => line !== FAILED);
@@ -37,8 +37,8 @@ function allReply(endpoint: string, checks: readonly Check[], query: URLSearchPa
   const unknown = [...excluded].filter((name) => !known.has(name)).map((name) => `"${name}"`);
   const warning = unknown.length === 0 ? '' : `warn: some health checks cannot be excluded: no matches for ${unknown.join(', ')}\n`;
   const report = lines.map(({ name, line }) => `${line.sign}${name} ${line.text}\n`).join('');
-  if (!isHealthy) return plainTextReply(500, `${report}${warning}${endpoint} check failed\n`);
-  return plainTextReply(200, query.has('verbose') ? `${report}${warning}${endpoint} check passed\n` : 'ok');
+  if (!isHealthy) return createPlainTextReply(500, `${report}${warning}${endpoint} check failed\n`);
+  return createPlainTextReply(200, query.has('verbose') ? `${report}${warning}${endpoint} check passed\n` : 'ok');
 }
 
 const OK = { sign: '[+]', text: 'ok' };

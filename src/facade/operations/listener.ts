@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { plainTextReply, type Reply } from '../../kubernetes/reply.ts';
+import { createPlainTextReply, type Reply } from '../../kubernetes/reply.ts';
 import { internalError, StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
@@ -18,7 +18,7 @@ import { type CertificateSource, followCertificate, type ServingCertificate } fr
 import { Connections } from '../limits/connections.ts';
 import { toAddressKey } from '../limits/tenant.ts';
 import { UnreadResponses } from '../limits/unread-responses.ts';
-import { type HealthChecks, healthReply } from './health.ts';
+import { createHealthReply, type HealthChecks } from './health.ts';
 
 export interface OperationsOptions {
   /** Address to listen on; all addresses by default. */
@@ -46,7 +46,7 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
   const connections = new Connections(CONNECTIONS);
   const { server, stopFollowing } = await createOperationsServer(options, connections);
   connections.follow(server);
-  const report = (error: Error) => log.error({ error }, 'connection to the metrics port failed');
+  const report = (error: Error) => log.error({ error }, 'cannot accept a connection on the metrics port');
   const listening = await listen(server, { ...options, report });
   return {
     url: listening.url,
@@ -69,7 +69,7 @@ const RESPONSE_MS = 10_000;
 const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const WRONG_HOST = 'The Host header does not name the loopback interface. Use localhost or 127.0.0.1 in the URL.\n';
-const NOT_FOUND = plainTextReply(404, '404 page not found\n');
+const NOT_FOUND = createPlainTextReply(404, '404 page not found\n');
 /** Maximum number of scrapes in progress; additional ones are rejected with 503. */
 const MAX_SCRAPES = 4;
 const TOO_MANY = 'too many scrapes in progress, please try again';
@@ -110,11 +110,11 @@ class Requests {
     try {
       const [path = '', query = ''] = (request.url ?? '').split('?', 2);
       if (isLoopback(this.#options.host) && !isLoopbackHost(request.headers.host))
-        this.#send(request, response, plainTextReply(421, WRONG_HOST));
+        this.#send(request, response, createPlainTextReply(421, WRONG_HOST));
       else if (request.method !== 'GET' && request.method !== 'HEAD')
-        this.#send(request, response, { ...plainTextReply(405, ''), headers: { allow: 'GET, HEAD' } });
+        this.#send(request, response, { ...createPlainTextReply(405, ''), headers: { allow: 'GET, HEAD' } });
       else if (path === '/metrics') await this.#scrape(request, response);
-      else this.#send(request, response, healthReply(this.#options.health, path, new URLSearchParams(query)) ?? NOT_FOUND);
+      else this.#send(request, response, createHealthReply(this.#options.health, path, new URLSearchParams(query)) ?? NOT_FOUND);
     } catch (error) {
       this.#fail(error, request, response);
     }
@@ -145,10 +145,10 @@ class Requests {
   #fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
     if (response.destroyed) return;
     if (response.headersSent) response.destroy();
-    else if (error instanceof StatusError) this.#send(request, response, errorReply(error));
+    else if (error instanceof StatusError) this.#send(request, response, createErrorReply(error));
     else {
       this.#options.log.error({ error }, 'request to the metrics port failed');
-      this.#send(request, response, errorReply(internalError('unexpected error')));
+      this.#send(request, response, createErrorReply(internalError('unexpected error')));
     }
   }
 
@@ -159,7 +159,7 @@ class Requests {
   }
 }
 
-function errorReply(error: StatusError): Reply {
+function createErrorReply(error: StatusError): Reply {
   const { code, retryAfterSeconds = 0 } = error;
   return {
     status: code,

@@ -18,7 +18,7 @@ export interface MetricsAccessOptions {
   readonly log: Logger;
 }
 
-/** Returns a function that authorizes a request for metrics. It throws 400, 401, 403, 429, or 503 if a review fails. */
+/** Returns a function that authorizes a request for metrics. The function throws 400, 401, 403 or 429, or 503 if a review fails. */
 export function createMetricsAccessCheck(options: MetricsAccessOptions): (request: IncomingMessage, signal: AbortSignal) => Promise<void> {
   const { authenticator, hub, clock, log } = options;
   const decisions = new ExpiringCache<boolean>({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });

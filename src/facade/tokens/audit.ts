@@ -22,8 +22,8 @@ export interface AuditedRequest {
   readonly boundObject?: string;
 }
 
-/** Request that was rejected before it reached its endpoint. */
-export interface RejectedRequest extends Pick<FacadeRequest, 'requestId' | 'signal'> {
+/** Parts of a request that its audit line needs. */
+export interface LoggedRequest extends Pick<FacadeRequest, 'requestId' | 'signal'> {
   /** User of the caller; undefined if the caller is not authenticated. */
   readonly user: User | undefined;
 }
@@ -55,7 +55,7 @@ export class Audit {
   recordIssued(request: FacadeRequest, audited: AuditedRequest & { readonly durationMs: number }, token: IssuedToken): void {
     const { claims, statedExpiryAt } = token;
     const credential = { expiresAt: formatTimestamp(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
-    this.#log.info({ ...toLine('issued', withUser(request), audited), ...credential }, 'token issued');
+    this.#log.info({ ...toLine('issued', toLoggedRequest(request), audited), ...credential }, 'token issued');
     this.#metrics?.recordIssuance({
       cluster: audited.target.cluster,
       result: 'success',
@@ -65,12 +65,12 @@ export class Audit {
   }
 
   recordDryRun(request: FacadeRequest, audited: AuditedRequest): void {
-    this.#log.info(toLine('dry run', withUser(request), audited), 'token request checked');
+    this.#log.info(toLine('dry run', toLoggedRequest(request), audited), 'token request checked');
   }
 
   /** Records the error that was returned to the caller; `cause` is the underlying failure. */
   recordRejected(request: FacadeRequest, audited: AuditedRequest, rejection: unknown, cause: unknown): void {
-    const logged = this.#logRejection(withUser(request), audited, rejection);
+    const logged = this.#logRejection(toLoggedRequest(request), audited, rejection);
     if (logged === undefined) return;
     const { code, reason } = logged;
     // Targets may return reasons that Kubernetes does not define.
@@ -80,7 +80,7 @@ export class Audit {
   }
 
   /** Logs a request that did not reach its endpoint. Metrics do not count it, because any client can send such requests for any cluster. */
-  recordRejectedEarly(request: RejectedRequest, audited: AuditedRequest, rejection: unknown): void {
+  recordRejectedEarly(request: LoggedRequest, audited: AuditedRequest, rejection: unknown): void {
     if (request.user !== undefined) this.#logRejection(request, audited, rejection);
     else if (this.#unauthenticated.take() > 0) this.#suppressed += 1;
     else {
@@ -90,7 +90,7 @@ export class Audit {
   }
 
   /** Logs a rejection. Returns its code and reason, or undefined if the caller has disconnected. */
-  #logRejection(request: RejectedRequest, audited: AuditedRequest, rejection: unknown, more: object = {}): Rejection | undefined {
+  #logRejection(request: LoggedRequest, audited: AuditedRequest, rejection: unknown, more: object = {}): Rejection | undefined {
     if (!(rejection instanceof StatusError) && request.signal.aborted) {
       this.#log.info({ ...toLine('abandoned', request, audited), ...more }, 'caller disconnected');
       return undefined;
@@ -106,13 +106,13 @@ interface Rejection {
   readonly reason: string | undefined;
 }
 
-function withUser({ requestId, signal, caller }: FacadeRequest): RejectedRequest {
+function toLoggedRequest({ requestId, signal, caller }: FacadeRequest): LoggedRequest {
   return { requestId, signal, user: caller.user };
 }
 
 function toLine(
   decision: string,
-  { requestId, user }: RejectedRequest,
+  { requestId, user }: LoggedRequest,
   { target, audiences, expirationSeconds, boundObject }: AuditedRequest,
 ) {
   return {

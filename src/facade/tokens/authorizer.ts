@@ -3,14 +3,14 @@
 
 import { isAllowed } from '../../access/hub-review.ts';
 import {
-  exactNameOf,
   explainProtection,
   findAllowedName,
   type IssueTarget,
   type ReviewedTarget,
+  toExactName,
   toIssueNames,
 } from '../../access/issue-permission.ts';
-import { type User, userKeyOf } from '../../access/user.ts';
+import { computeUserKey, type User } from '../../access/user.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { rejectOnAbort } from '../../kube/deadline.ts';
@@ -18,7 +18,7 @@ import { accessForbidden } from '../../kubernetes/access-forbidden.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ExpiringCache } from '../../std/expiring-cache.ts';
-import { goQuote } from '../../std/go-text.ts';
+import { quoteGoString } from '../../std/go-text.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 export interface AuthorizerOptions {
@@ -44,7 +44,7 @@ export class Authorizer {
 
   /** Resolves if the user is permitted to issue a token for this service account. Otherwise throws 403, or 503 if the review fails. */
   async authorize(user: User, target: ReviewedTarget, signal: AbortSignal): Promise<void> {
-    const key = `${userKeyOf(user)}/${target.clusterSet}/${exactNameOf(target)}`;
+    const key = `${computeUserKey(user)}/${target.clusterSet}/${toExactName(target)}`;
     // Several requests may wait for one review, so none of them can cancel it.
     const allowed =
       this.#decisions.get(key) ??
@@ -69,7 +69,7 @@ const TTL_MS = 10_000;
 const MAX_DECISIONS = 50_000;
 const MAX_NAMES = 10_000;
 
-/** Returns the error that the target cluster would return, with the permission that is missing on the hub at the end of its message. */
+/** Returns the error that the target cluster would return. Its message ends with the permission that is missing on the hub. */
 function forbidden({ username }: User, target: IssueTarget, protection: string): Error {
   const attributes = {
     type: 'resource',
@@ -80,6 +80,6 @@ function forbidden({ username }: User, target: IssueTarget, protection: string):
     namespace: target.namespace,
     name: target.serviceAccount,
   } as const;
-  const missing = `issue clusters/token ${goQuote(exactNameOf(target))} in ${RegistryGroup}`;
+  const missing = `issue clusters/token ${quoteGoString(toExactName(target))} in ${RegistryGroup}`;
   return accessForbidden({ name: username }, attributes, protection === '' ? missing : `${missing}; ${protection}`);
 }

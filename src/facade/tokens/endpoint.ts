@@ -8,7 +8,7 @@ import { FailureReason } from '../../api/reasons.ts';
 import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
 import { unreachableMs } from '../../clusters/policy/health.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
-import { type Reply, textReply } from '../../kubernetes/reply.ts';
+import { createTextReply, type Reply } from '../../kubernetes/reply.ts';
 import { checkVirtualForm, encodeVirtualObject } from '../../kubernetes/representation.ts';
 import { forbidden, notFound, type Status, StatusError, statusError } from '../../kubernetes/status.ts';
 import {
@@ -25,7 +25,7 @@ import {
 import { fieldsOf, textOf, uidOf } from '../../kubernetes/untrusted.ts';
 import { negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { Clock } from '../../std/clock.ts';
-import { goQuote } from '../../std/go-text.ts';
+import { quoteGoString } from '../../std/go-text.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
@@ -97,7 +97,7 @@ class Issuance {
     });
     // The form is checked before the token is issued: with an unsupported form, the caller would not receive the token.
     checkVirtualForm(TOKEN_REQUEST_KIND, representation.as);
-    const reply = textReply(
+    const reply = createTextReply(
       201,
       encodeVirtualObject(await this.#issueOrDryRun(posted), TOKEN_REQUEST_KIND, representation.as),
       representation,
@@ -201,13 +201,13 @@ function toCallerError(error: unknown, { cluster, serviceAccount }: IssueTarget)
   const why = (FailureReason as Readonly<Record<string, string>>)[reason] ?? reason;
   if (reason === 'OwnNamespace' || reason === 'NamespaceNotAllowed')
     return forbidden({ group: '', name: 'serviceaccounts' }, serviceAccount, why);
-  const message = `cluster ${goQuote(cluster)} cannot issue a token now: ${why}`;
+  const message = `cluster ${quoteGoString(cluster)} cannot issue a token now: ${why}`;
   const causes = [{ reason, message: why }];
   if (reason === 'ClusterTimeout') return statusError('Timeout', `Timeout: ${message}`, { causes });
   return statusError('ServiceUnavailable', message, { causes, retryAfterSeconds });
 }
 
-/** Returns the error from the target cluster, with a limited Retry-After. */
+/** Returns the error from the target cluster. Limits its Retry-After, and adds a Retry-After to a 429 without one. */
 function toRelayed(status: Status, retryAfterSeconds: number): StatusError {
   if (status.details?.retryAfterSeconds === undefined && status.code !== 429) return new StatusError(status);
   return new StatusError({ ...status, details: { ...status.details, retryAfterSeconds } });

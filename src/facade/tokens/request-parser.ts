@@ -21,7 +21,7 @@ import { encodeObjectJson } from '../../kubernetes/wire/encode.ts';
 import { parseWriteOptions } from '../../kubernetes/wire/options.ts';
 import type { YamlLimits } from '../../kubernetes/wire/yaml/parse.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
-import { goQuote } from '../../std/go-text.ts';
+import { quoteGoString } from '../../std/go-text.ts';
 import {
   type BoundObject,
   isReservedAudience,
@@ -99,7 +99,7 @@ export type OnDecoded = (decoded: Pick<ParsedTokenRequest, 'tokenRequest' | 'aud
 const MAX_RECENT_BYTES = 2_048;
 const MAX_RECENT = 512;
 
-interface Decoding {
+interface DecodeOptions {
   readonly body: Buffer;
   readonly mediaType: BodyMediaType;
   readonly rules: TokenRules;
@@ -110,7 +110,7 @@ interface Decoding {
  * Decodes and checks a token request. The result depends only on the media type, query, service account and body, which form the key of the
  * cache.
  */
-function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountName, decoding: Decoding): ParsedTokenRequest {
+function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountName, decoding: DecodeOptions): ParsedTokenRequest {
   const { body, mediaType, rules, onDecoded } = decoding;
   const warnings: string[] = [];
   const warn = (text: string): void => {
@@ -174,11 +174,15 @@ function checkAudiences(audiences: readonly string[], { name }: ServiceAccountNa
     throw forbidden(
       SERVICE_ACCOUNTS,
       name,
-      `the façade issues no token for the audience ${goQuote(own)}, because it accepts this audience in callers' tokens`,
+      `the façade issues no token for the audience ${quoteGoString(own)}, because it accepts this audience in callers' tokens; request another audience`,
     );
   const reserved = audiences.find(isReservedAudience);
   if (reserved !== undefined)
-    throw forbidden(SERVICE_ACCOUNTS, name, `the audience ${goQuote(reserved)} is reserved for Purser's own tokens`);
+    throw forbidden(
+      SERVICE_ACCOUNTS,
+      name,
+      `the audience ${quoteGoString(reserved)} is reserved for Purser's own tokens; request another audience`,
+    );
   const { allowedAudiences } = limits;
   if (allowedAudiences === undefined) return;
   const allowed = new Set(allowedAudiences);

@@ -6,19 +6,19 @@ import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
 import { MAX_EXPIRATION_SECONDS, MIN_EXPIRATION_SECONDS, TOKEN_REQUEST_KIND } from '../../kubernetes/token-request.ts';
 import { SILENTLY_EXTENDED_SECONDS } from '../../targets/policy/grant.ts';
 import {
+  createRef,
+  describeEnum,
+  describeObject,
   describeProperties,
   type OpenApiSchema,
-  object,
-  oneOfTexts,
   type Properties,
-  refTo,
   toRequestSchema,
   toResponseSchema,
 } from '../openapi-schemas.ts';
 
 /** Returns the schemas of the token endpoint by name. Audiences are required unless the installation has default audiences. */
 export function createTokenSchemas(hasDefaultAudiences: boolean): Properties {
-  return { TokenRequest: requestSchema(hasDefaultAudiences), ObjectMeta: OBJECT_META_SCHEMA, TokenResponse: RESPONSE_SCHEMA };
+  return { TokenRequest: createRequestSchema(hasDefaultAudiences), ObjectMeta: OBJECT_META_SCHEMA, TokenResponse: RESPONSE_SCHEMA };
 }
 
 const API_VERSION = `${TOKEN_REQUEST_KIND.group}/${TOKEN_REQUEST_KIND.version}`;
@@ -67,7 +67,7 @@ const RESPONSE_METADATA: typeof METADATA = {
   creationTimestamp: 'Time of the response.',
 };
 
-function requestSchema(hasDefaultAudiences: boolean): OpenApiSchema {
+function createRequestSchema(hasDefaultAudiences: boolean): OpenApiSchema {
   const { status } = propertiesOf(toRequestSchema(TOKEN_REQUEST));
   return {
     type: 'object',
@@ -76,14 +76,14 @@ function requestSchema(hasDefaultAudiences: boolean): OpenApiSchema {
     properties: {
       apiVersion: { type: 'string', nullable: true, enum: [API_VERSION, '', null], description: `${API_VERSION}, the default.` },
       kind: { type: 'string', nullable: true, enum: [KIND, '', null], description: `${KIND}, the default.` },
-      metadata: refTo('ObjectMeta'),
-      spec: specSchema(hasDefaultAudiences),
+      metadata: createRef('ObjectMeta'),
+      spec: createSpecSchema(hasDefaultAudiences),
       status: { ...status, description: 'Ignored in requests.' },
     },
   };
 }
 
-function specSchema(hasDefaultAudiences: boolean): OpenApiSchema {
+function createSpecSchema(hasDefaultAudiences: boolean): OpenApiSchema {
   const form = propertiesOf(toRequestSchema(TOKEN_REQUEST));
   const { audiences, expirationSeconds, boundObjectRef } = propertiesOf(form['spec']);
   const fields = propertiesOf(boundObjectRef);
@@ -107,7 +107,7 @@ function specSchema(hasDefaultAudiences: boolean): OpenApiSchema {
         description: BOUND_OBJECT,
         required: ['kind', 'name'],
         properties: {
-          kind: oneOfTexts(BOUND_FIELDS.kind, BOUND_KINDS),
+          kind: describeEnum(BOUND_FIELDS.kind, BOUND_KINDS),
           apiVersion: { ...fields['apiVersion'], pattern: CORE_API_VERSION, description: BOUND_FIELDS.apiVersion },
           name: { type: 'string', pattern: PATH_SEGMENT, description: BOUND_FIELDS.name },
           uid: { ...fields['uid'], description: BOUND_FIELDS.uid },
@@ -139,15 +139,15 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
   const { expirationSeconds, boundObjectRef } = propertiesOf(spec);
   const metadata = describeProperties(propertiesOf(toResponseSchema(OBJECT_META)), RESPONSE_METADATA);
   const isServed = (name: string) => name === 'name' || name === 'namespace' || name === 'creationTimestamp';
-  return object(`Response to a token request, in ${API_VERSION}.`, {
-    apiVersion: oneOfTexts(API_VERSION, [API_VERSION]),
-    kind: oneOfTexts(KIND, [KIND]),
-    metadata: object(
+  return describeObject(`Response to a token request, in ${API_VERSION}.`, {
+    apiVersion: describeEnum(API_VERSION, [API_VERSION]),
+    kind: describeEnum(KIND, [KIND]),
+    metadata: describeObject(
       'Metadata of the service account and of the request.',
       metadata,
       Object.keys(metadata).filter((name) => !isServed(name)),
     ),
-    spec: object('Effective request.', {
+    spec: describeObject('Effective request.', {
       audiences: { type: 'array', items: { type: 'string' }, minItems: 1, description: AUDIENCES },
       expirationSeconds: {
         ...expirationSeconds,
@@ -160,11 +160,11 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
         required: ['kind', 'name'],
         properties: {
           ...describeProperties(propertiesOf(boundObjectRef), BOUND_FIELDS),
-          kind: oneOfTexts(BOUND_FIELDS.kind, BOUND_KINDS),
+          kind: describeEnum(BOUND_FIELDS.kind, BOUND_KINDS),
         },
       },
     }),
-    status: object('Issued token.', {
+    status: describeObject('Issued token.', {
       token: { type: 'string', pattern: `^$|${BEARER_TOKEN_PATTERN}`, description: 'The bearer token; empty in a dry run.' },
       expirationTimestamp: { ...propertiesOf(status)['expirationTimestamp'], description: 'Granted expiry; null in a dry run.' },
     }),

@@ -1,9 +1,9 @@
-// Nulls in custom resources: kept if the field is nullable, or has a default that replaces the null later; otherwise dropped.
+// Nulls in custom resources: kept if the field is unknown or nullable, or has a default that replaces the null later; otherwise dropped.
 
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import { type Schema, schemaOfField } from './schema.ts';
 
-/** Drops null fields that are neither nullable nor defaulted; keeps null list items. */
+/** Drops null fields whose schema is neither nullable nor has a default; keeps null fields without a schema, and null list items. */
 export function dropNulls(object: Fields, schema: Schema): Fields {
   const kept: [string, Value][] = [];
   for (const [key, value] of Object.entries(object)) {

@@ -21,9 +21,9 @@ function parseSteps(text: string): readonly Step[] {
     const bracket = filter ?? BRACKET.exec(rest);
     const match = bracket ?? FIELD.exec(rest);
     if (match === null) throw new Error(`unrecognized JSONPath at ${JSON.stringify(rest)}`);
-    if (filter !== null) steps.push(filterStep(filter[1]!));
+    if (filter !== null) steps.push(toFilterStep(filter[1]!));
     else if (bracket !== null) steps.push(...parseBracket(bracket[1]!));
-    else steps.push(fieldStep(match[1]!.replaceAll('\\', '')));
+    else steps.push(toFieldStep(match[1]!.replaceAll('\\', '')));
     rest = rest.slice(match[0].length);
   }
   return steps;
@@ -33,7 +33,7 @@ const FIELD = /^\.((?:\\.|[^\s.,[\]$@{}\\])+)/;
 const BRACKET = /^\[([^\]]*)\]/;
 const FILTER = /^\[\?\(((?:[^"')]|"[^"]*"|'[^']*')*)\)\]/;
 
-function fieldStep(name: string): Step {
+function toFieldStep(name: string): Step {
   if (name === '*') return (value) => (isFields(value) ? withoutUndefined(Object.values(value)) : isList(value) ? value : []);
   return (value) => (isFields(value) && Object.hasOwn(value, name) ? withoutUndefined([value[name]]) : []);
 }
@@ -48,36 +48,36 @@ function parseBracket(text: string): readonly Step[] {
   const slice = /^(-?\d+)?(:(-?\d+)?)?$/.exec(text === '*' ? ':' : text);
   if (slice === null || text === '') throw new Error(`invalid array index ${text}`);
   const [, from, range, to] = slice;
-  return [range === undefined ? itemStep(Number(from)) : sliceStep(Number(from ?? 0), to === undefined ? undefined : Number(to))];
+  return [range === undefined ? toItemStep(Number(from)) : toSliceStep(Number(from ?? 0), to === undefined ? undefined : Number(to))];
 }
 
-function itemStep(index: number): Step {
+function toItemStep(index: number): Step {
   return (value) => {
-    const item = listOf(value).at(index);
+    const item = toList(value).at(index);
     if (value !== null && item === undefined) throw new Error('array index out of bounds');
     return item === undefined ? [] : [item];
   };
 }
 
-function sliceStep(from: number, to: number | undefined): Step {
-  return (value) => listOf(value).slice(from, to);
+function toSliceStep(from: number, to: number | undefined): Step {
+  return (value) => toList(value).slice(from, to);
 }
 
-function listOf(value: Value): readonly Value[] {
+function toList(value: Value): readonly Value[] {
   if (value === null) return [];
   if (!isList(value)) throw new Error('not a list');
   return value;
 }
 
-function filterStep(condition: string): Step {
+function toFilterStep(condition: string): Step {
   const [, path = condition, operator, operand] = /^([^!<>=]+)([!<>=]+)(.+)$/.exec(condition) ?? [];
   const left = parseJsonPath(path.trim());
-  if (operator === undefined || operand === undefined) return (value) => listOf(value).filter((item) => left(item).length > 0);
+  if (operator === undefined || operand === undefined) return (value) => toList(value).filter((item) => left(item).length > 0);
   const right = parseOperand(operand.trim());
   const compare = COMPARISONS[operator];
   if (compare === undefined) throw new Error(`unrecognized filter operator ${operator}`);
   return (value) =>
-    listOf(value).filter((item) => {
+    toList(value).filter((item) => {
       const [a] = left(item);
       const [b] = right(item);
       return isScalar(a) && isScalar(b) && compare(a, b);

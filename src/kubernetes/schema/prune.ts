@@ -12,7 +12,7 @@ export interface PruneResult<T> {
   readonly unknown: readonly string[];
 }
 
-/** Drops unknown fields of a custom resource, and nulls that are neither nullable nor defaulted. */
+/** Drops unknown fields of a custom resource, and null fields that are neither nullable nor defaulted. */
 export function prune<T extends object>(object: T, schema: Schema): PruneResult<T>;
 export function prune(object: Fields, schema: Schema): PruneResult<Fields> {
   const { value, unknown } = pruneUnknown(object, schema);

@@ -66,7 +66,7 @@ export interface GoField {
   readonly numbers?: Readonly<Record<string, number>>;
 }
 
-/** Returns the schema of one field of an object: its own, or the schema of the map's values. */
+/** Returns the schema of one field of an object: its own, or the schema of the map's values; undefined for an unknown field. */
 export function schemaOfField(schema: Schema | undefined, key: string): Schema | undefined {
   if (schema?.properties !== undefined && Object.hasOwn(schema.properties, key)) return schema.properties[key];
   return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined;

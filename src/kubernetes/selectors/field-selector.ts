@@ -20,7 +20,7 @@ export function parseFieldSelector(text: string): FieldSelector {
 }
 
 /** Returns a regular expression for selectors of these fields, for documentation. */
-export function fieldSelectorPattern(fields: readonly string[]): string {
+export function createFieldSelectorPattern(fields: readonly string[]): string {
   const names = fields.map((field) => field.replaceAll('.', '\\.')).join('|');
   const term = `(${names})(!=|==?)([^\\\\,=]|\\\\[\\\\,=])*`;
   return `^,*(${term}(,+${term})*,*)?$`;
@@ -32,7 +32,7 @@ export function matchesFields(selector: FieldSelector, valueOf: (field: string) 
 }
 
 /** Returns the object name that the selector requires; undefined if it requires none. */
-export function requiredName(selector: FieldSelector): string | undefined {
+export function findRequiredName(selector: FieldSelector): string | undefined {
   return selector.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
 }
 

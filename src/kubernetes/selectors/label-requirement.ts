@@ -1,7 +1,7 @@
 // One requirement of a label selector.
 
 import { type FieldError, formatFieldError, invalidValue } from '../field-error.ts';
-import { labelValueProblems, qualifiedNameProblems } from '../names.ts';
+import { validateLabelValue, validateQualifiedName } from '../names.ts';
 import { aggregate } from '../status.ts';
 import { SelectorError } from './selector.ts';
 
@@ -18,18 +18,18 @@ export interface LabelRequirement {
 /** Returns a requirement whose key and values are valid for its operator. Throws a SelectorError otherwise. */
 export function createLabelRequirement(key: string, operator: LabelOperator, values: readonly string[]): LabelRequirement {
   const problems = [
-    ...keyProblems(key, 'key'),
-    ...countProblems(operator, values),
-    ...integerProblems(operator, values),
-    ...values.flatMap((value, index) => valueProblems(`values[${index}][${key}]`, value)),
+    ...validateLabelKey(key, 'key'),
+    ...validateCount(operator, values),
+    ...validateIntegers(operator, values),
+    ...values.flatMap((value, index) => validateValue(`values[${index}][${key}]`, value)),
   ];
   if (problems.length > 0) throw new SelectorError(aggregate(problems.map(formatFieldError)));
   return { key, operator, values };
 }
 
 /** Returns the problems of a label key as errors of `field`. */
-export function keyProblems(key: string, field: string): readonly FieldError[] {
-  return joinProblems(field, key, qualifiedNameProblems(key));
+export function validateLabelKey(key: string, field: string): readonly FieldError[] {
+  return joinProblems(field, key, validateQualifiedName(key));
 }
 
 /** Returns whether a label value, or its absence, satisfies the requirement. */
@@ -74,12 +74,12 @@ const COUNTS: Readonly<Record<LabelOperator, { readonly fits: (count: number) =>
   return { exists: none, '!': none, '=': one, '==': one, '!=': one, in: some, notin: some, gt: bound, lt: bound };
 })();
 
-function countProblems(operator: LabelOperator, values: readonly string[]): readonly FieldError[] {
+function validateCount(operator: LabelOperator, values: readonly string[]): readonly FieldError[] {
   const { fits, problem } = COUNTS[operator];
   return fits(values.length) ? [] : [invalidValue('values', values.length === 0 ? null : values, problem)];
 }
 
-function integerProblems(operator: LabelOperator, values: readonly string[]): readonly FieldError[] {
+function validateIntegers(operator: LabelOperator, values: readonly string[]): readonly FieldError[] {
   if (operator !== 'gt' && operator !== 'lt') return [];
   return values.flatMap((value, index) =>
     parseInt64(value) === undefined
@@ -88,8 +88,8 @@ function integerProblems(operator: LabelOperator, values: readonly string[]): re
   );
 }
 
-function valueProblems(field: string, value: string): readonly FieldError[] {
-  return joinProblems(field, value, labelValueProblems(value));
+function validateValue(field: string, value: string): readonly FieldError[] {
+  return joinProblems(field, value, validateLabelValue(value));
 }
 
 function joinProblems(field: string, value: string, problems: readonly string[]): readonly FieldError[] {

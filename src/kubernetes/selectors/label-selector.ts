@@ -1,9 +1,9 @@
 // Label selectors: `env=prod,tier in (web,api),!legacy,weight>3`, and metav1.LabelSelector.
 
-import { compareUtf8, goQuote } from '../../std/go-text.ts';
+import { compareUtf8, quoteGoString } from '../../std/go-text.ts';
 import { formatFieldError } from '../field-error.ts';
 import { LabelSource } from '../names.ts';
-import { createLabelRequirement, isSatisfied, keyProblems, type LabelOperator, type LabelRequirement } from './label-requirement.ts';
+import { createLabelRequirement, isSatisfied, type LabelOperator, type LabelRequirement, validateLabelKey } from './label-requirement.ts';
 import { SelectorError } from './selector.ts';
 
 /** Requirements that must all be satisfied, sorted by key. */
@@ -112,7 +112,7 @@ function parseRequirement(tokens: Tokens): LabelRequirement {
 function parseKey(tokens: Tokens): string {
   const key = tokens.take();
   if (!isWord(key)) throw unexpectedToken(key, ', expected: identifier');
-  const [problem] = keyProblems(key, '<nil>');
+  const [problem] = validateLabelKey(key, '<nil>');
   if (problem !== undefined) throw new SelectorError(formatFieldError(problem));
   return key;
 }
@@ -182,6 +182,6 @@ const OBJECT_OPERATORS = new Map<string, LabelOperator>([
 
 function parseObjectOperator(name: string): LabelOperator {
   const operator = OBJECT_OPERATORS.get(name);
-  if (operator === undefined) throw new SelectorError(`${goQuote(name)} is not a valid label selector operator`);
+  if (operator === undefined) throw new SelectorError(`${quoteGoString(name)} is not a valid label selector operator`);
   return operator;
 }

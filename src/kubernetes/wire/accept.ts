@@ -7,7 +7,7 @@ export interface AcceptClause {
   readonly params: ReadonlyMap<string, string>;
 }
 
-/** Maximum number of clauses. Sorting takes quadratic time, and callers do not need credentials to send them. */
+/** Maximum number of clauses. Sorting takes quadratic time, and even callers without credentials can send clauses. */
 const MAX_CLAUSES = 64;
 
 /** Returns the first 64 clauses of a header in order of preference, without those that are invalid. */

@@ -27,15 +27,15 @@ function checkQuanta(bytes: Buffer): void {
 
 function checkPadding(bytes: Buffer, at: number, inQuantum: number): void {
   if (inQuantum < 2) throw corrupt(at);
-  let next = afterLineBreaks(bytes, at + 1);
+  let next = skipLineBreaks(bytes, at + 1);
   if (inQuantum === 2) {
     if (bytes[next] !== PADDING) throw corrupt(next < bytes.length ? next - 1 : next);
-    next = afterLineBreaks(bytes, next + 1);
+    next = skipLineBreaks(bytes, next + 1);
   }
   if (next < bytes.length) throw corrupt(next);
 }
 
-function afterLineBreaks(bytes: Buffer, from: number): number {
+function skipLineBreaks(bytes: Buffer, from: number): number {
   let at = from;
   while (at < bytes.length && isLineBreak(bytes[at] ?? 0)) at++;
   return at;

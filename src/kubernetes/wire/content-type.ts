@@ -29,7 +29,7 @@ export function parseBodyMediaType(contentType: string | undefined): BodyMediaTy
 
 /** Returns the media type of a request body. Throws a StatusError (415) for an unknown type, and for a compressed or non-UTF-8 body. */
 export function parsePlainBodyMediaType(contentType: string | undefined, contentEncoding = ''): BodyMediaType {
-  // Nearly all requests have these headers.
+  // Shortcut, because nearly all requests have these headers.
   if (contentType === 'application/json' && contentEncoding === '') return 'json';
   const [, charset = ''] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '') ?? [];
   const isPlain = /^(identity)?$/i.test(contentEncoding) && /^(utf-?8|us-ascii)?$/i.test(charset);
@@ -47,7 +47,7 @@ export function protobufNotSupported(): StatusError {
 export function parsePatchType(contentType: string | undefined, builtIn: boolean): PatchType {
   const supported: readonly PatchType[] = builtIn ? BUILT_IN_PATCHES : CUSTOM_PATCHES;
   // The router of built-in APIs rejects other types first, with another message.
-  if (builtIn && !routedTypes(contentType).some((type) => supported.some((each) => each === type))) {
+  if (builtIn && !parseRoutedTypes(contentType).some((type) => supported.some((each) => each === type))) {
     throw statusError('UnsupportedMediaType', '415: Unsupported Media Type', {});
   }
   const type = supported.find((each) => each === contentType?.replace(/(?<=.);.*$/s, ''));
@@ -55,7 +55,7 @@ export function parsePatchType(contentType: string | undefined, builtIn: boolean
   return type;
 }
 
-function routedTypes(contentType = ''): string[] {
+function parseRoutedTypes(contentType = ''): string[] {
   return contentType.split(',').map((type) => trimSpaces(type.replace(/;.*$/s, '')));
 }
 

@@ -1,6 +1,6 @@
 // The `continue` parameter of paged lists: start and revision of the next page.
 
-import { goJsonString } from '../../std/go-text.ts';
+import { encodeGoJsonString } from '../../std/go-text.ts';
 import { int64, struct, text } from '../schema/go-struct.ts';
 import { badRequest } from '../status.ts';
 import { decodeTyped } from './decode-typed.ts';
@@ -12,7 +12,7 @@ const VERSION = 'meta.k8s.io/v1';
 export interface ContinueToken {
   /** Revision of all pages; -1 requests the latest. */
   readonly revision: bigint;
-  /** First key that the page may contain, without a leading slash. */
+  /** First key that the page can contain, without a leading slash. */
   readonly start: string;
 }
 
@@ -38,7 +38,7 @@ export function decodeContinue(token: string): ContinueToken {
 }
 
 function encode(revision: number | bigint, start: string): string {
-  const json = `{"v":"${VERSION}","rv":${revision},"start":${goJsonString(start)}}`;
+  const json = `{"v":"${VERSION}","rv":${revision},"start":${encodeGoJsonString(start)}}`;
   return Buffer.from(json).toString('base64url');
 }
 

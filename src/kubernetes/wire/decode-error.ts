@@ -1,6 +1,6 @@
 // Error responses of Kubernetes for bodies that it cannot decode.
 
-import { goQuote } from '../../std/go-text.ts';
+import { quoteGoString } from '../../std/go-text.ts';
 import { badRequest, StatusError } from '../status.ts';
 import { messageOf } from './document.ts';
 import { apiVersionOf, type GroupVersion, type GroupVersionKind } from './group-version-kind.ts';
@@ -14,17 +14,17 @@ export function unrecognized(body: Uint8Array, expected: GroupVersionKind, messa
 
 /** Returns the error for a body that cannot be decoded as the kind of the endpoint. */
 export function cannotBeHandled(type: GroupVersionKind, expected: GroupVersionKind, message: string): StatusError {
-  return badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${expected.kind}: ${message}`);
+  return badRequest(`${type.kind} in version ${quoteGoString(type.version)} cannot be handled as a ${expected.kind}: ${message}`);
 }
 
-/** Returns the error for an object of the right kind in a different API version than the endpoint's. */
+/** Returns the error for an object whose API version differs from that of the endpoint. */
 export function versionMismatch(type: GroupVersion, expected: GroupVersionKind): StatusError {
   const versions = `(${apiVersionOf(type)}) does not match the expected API version (${apiVersionOf(expected)})`;
   return badRequest(`the API version in the data ${versions}`);
 }
 
 /** Returns the error message for an unregistered type or a wrong kind; undefined for the expected kind in a registered version. */
-export function typeProblem(
+export function findTypeProblem(
   type: GroupVersionKind,
   expected: GroupVersionKind,
   isRegistered: (group: string, version: string, kind: string) => boolean,
@@ -32,14 +32,14 @@ export function typeProblem(
   const { group, version, kind } = type;
   if (!isRegistered(group, version, kind)) {
     const scheme = expected.group === 'apiextensions.k8s.io' ? 'pkg/runtime/scheme.go:111' : 'pkg/api/legacyscheme/scheme.go:30';
-    return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersionOf(type))} in scheme ${goQuote(scheme)}`;
+    return `no kind ${quoteGoString(kind)} is registered for version ${quoteGoString(apiVersionOf(type))} in scheme ${quoteGoString(scheme)}`;
   }
-  const target = `${internalPackage(expected.group)}.${expected.kind}`;
+  const target = `${internalPackageOf(expected.group)}.${expected.kind}`;
   return kind === expected.kind ? undefined : `converting (${version}.${kind}) to (${target}): unknown conversion`;
 }
 
 /** Returns the Go package of a group's internal types. Events are in the package core, regardless of their group. */
-function internalPackage(group: string): string {
+function internalPackageOf(group: string): string {
   return group === '' || group === 'events.k8s.io' ? 'core' : group.split('.')[0]!;
 }
 
@@ -54,21 +54,21 @@ export function decodeOrThrow<T>(decode: () => T, toStatusError: (message: strin
 }
 
 /** Returns warnings for unknown and repeated fields; throws the error of `toStatusError` under strict validation. */
-export function fieldWarnings(
+export function toFieldWarnings(
   errors: readonly string[],
   fieldValidation: FieldValidation,
   toStatusError: (message: string) => StatusError,
 ): readonly string[] {
   if (errors.length === 0 || fieldValidation === 'Ignore') return [];
   if (fieldValidation === 'Strict') throw toStatusError(`strict decoding error: ${errors.join(', ')}`);
-  return errors.flatMap((error) => (error.startsWith(YAML_ERRORS) ? yamlWarnings(error) : [error]));
+  return errors.flatMap((error) => (error.startsWith(YAML_ERRORS) ? splitYamlError(error) : [error]));
 }
 
 const YAML_ERRORS = 'yaml: unmarshal errors:';
 const SUMMARY_BYTES = 30;
 
 /** Splits the error of strict YAML decoding into one warning for each problem. */
-function yamlWarnings(error: string): string[] {
+function splitYamlError(error: string): string[] {
   return error
     .slice(YAML_ERRORS.length)
     .trim()

@@ -17,9 +17,9 @@ export interface Position {
 export function decodeSelf(node: JsonNode, codec: NonNullable<GoField['codec']>, position: Position): Value | undefined {
   switch (codec) {
     case 'time':
-      return parseTime(stringOf(node, position));
+      return parseTime(requireString(node, position));
     case 'microTime':
-      return parseMicroTime(stringOf(node, position));
+      return parseMicroTime(requireString(node, position));
     case 'bytes':
     case 'raw':
     case 'fieldsV1':
@@ -34,7 +34,7 @@ export function typeMismatch(found: string, goType: string, { struct, fields }: 
 }
 
 /** Returns the name of a JSON type in Go's errors. */
-export function jsonType({ type }: JsonNode): string {
+export function nodeTypeOf({ type }: JsonNode): string {
   return type === 'boolean' ? 'bool' : type;
 }
 
@@ -43,7 +43,7 @@ export function isInteger(text: string, bits: number): boolean {
   return INTEGER_64.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }
 
-function stringOf(node: JsonNode, position: Position): string {
-  if (node.type !== 'string') throw typeMismatch(jsonType(node), 'string', position);
+function requireString(node: JsonNode, position: Position): string {
+  if (node.type !== 'string') throw typeMismatch(nodeTypeOf(node), 'string', position);
   return node.value;
 }

@@ -1,12 +1,12 @@
 // Decodes a JSON document into a built-in kind by the declaration of its Go struct.
 
-import { goQuote } from '../../std/go-text.ts';
+import { quoteGoString } from '../../std/go-text.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import type { GoField, Schema } from '../schema/schema.ts';
 import { canonicalizeBase64 } from './base64.ts';
-import { decodeSelf, isInteger, jsonType, type Position, typeMismatch } from './decode-self.ts';
+import { decodeSelf, isInteger, nodeTypeOf, type Position, typeMismatch } from './decode-self.ts';
 import { isEmpty } from './encode-struct.ts';
-import { fieldPath, type JsonNode, parseNumber } from './json-node.ts';
+import { type JsonNode, joinFieldPath, parseNumber } from './json-node.ts';
 
 export interface DecodedValue {
   /** Canonical object: known fields only, without zero values except those of pointers, times in UTC. */
@@ -33,8 +33,8 @@ class TypedDecoder {
   }
 
   /**
-   * Decodes a value. `previous` is the value of an earlier occurrence of the field: Go decodes into it, and a null keeps it, unless it is a
-   * reference.
+   * Decodes a value. `previous` is the value of an earlier occurrence of the field: Go decodes into that value. A null keeps the previous
+   * value, except for a reference.
    */
   #value(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
     const go = schema.go ?? UNTYPED;
@@ -54,14 +54,14 @@ class TypedDecoder {
     const result: Record<string, Value | undefined> = isFields(previous) ? previous : {};
     const seen = new Set<string>();
     for (const { key, value } of node.entries) {
-      const path = fieldPath(position.path, key);
+      const path = joinFieldPath(position.path, key);
       const field = Object.hasOwn(properties, key) ? properties[key] : undefined;
       if (field === undefined) this.#addStrictError('unknown field', path);
       else {
         if (seen.has(key)) this.#addStrictError('duplicate field', path);
         seen.add(key);
         const before = result[key];
-        const decoded = this.#value(value, field, { path, fields: fieldPath(position.fields, key), struct: go.struct ?? '' }, before);
+        const decoded = this.#value(value, field, { path, fields: joinFieldPath(position.fields, key), struct: go.struct ?? '' }, before);
         if (isStillFilled(decoded, before, field)) continue;
         if (isZero(decoded, field)) delete result[key];
         else result[key] = decoded;
@@ -76,7 +76,7 @@ class TypedDecoder {
     const result: Record<string, Value | undefined> = isFields(previous) ? previous : Object.create(null);
     const seen = new Set<string>();
     for (const { key, value } of node.entries) {
-      const path = fieldPath(position.path, key);
+      const path = joinFieldPath(position.path, key);
       if (seen.has(key)) this.#addStrictError('duplicate field', path);
       seen.add(key);
       result[key] = this.#value(value, values, { ...position, path }, undefined) ?? zeroOf(values);
@@ -112,7 +112,7 @@ class TypedDecoder {
       const items = this.#list(node, BYTE_LIST, position, undefined);
       return isList(items) ? Buffer.from(items.map(Number)).toString('base64') : undefined;
     }
-    if (node.type !== 'string') return this.#fail(() => typeMismatch(jsonType(node), go.type, position));
+    if (node.type !== 'string') return this.#fail(() => typeMismatch(nodeTypeOf(node), go.type, position));
     try {
       return canonicalizeBase64(node.value);
     } catch (error) {
@@ -121,7 +121,7 @@ class TypedDecoder {
   }
 
   #mismatch(node: JsonNode, { go = UNTYPED }: Schema, position: Position): undefined {
-    return this.#fail(() => typeMismatch(jsonType(node), go.type, position));
+    return this.#fail(() => typeMismatch(nodeTypeOf(node), go.type, position));
   }
 
   /**
@@ -133,7 +133,7 @@ class TypedDecoder {
   }
 
   #addStrictError(what: string, path: string): void {
-    if (this.#strictErrors.size < MAX_STRICT_ERRORS) this.#strictErrors.add(`${what} ${goQuote(path)}`);
+    if (this.#strictErrors.size < MAX_STRICT_ERRORS) this.#strictErrors.add(`${what} ${quoteGoString(path)}`);
   }
 }
 
@@ -146,7 +146,10 @@ const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
 };
 const BYTE_LIST: Schema = { items: { type: 'integer', go: { type: 'uint8' } }, go: { type: '[]uint8' } };
 
-/** Returns whether a repeated map still has entries. Does not count them: for many repetitions, that would take quadratic time. */
+/**
+ * Returns whether a repeated field still has its previous value, such as a map that was decoded in place. `isZero` would count the entries
+ * of the map: for many repetitions, this would take quadratic time.
+ */
 function isStillFilled(decoded: Value | undefined, before: Value | undefined, { properties }: Schema): boolean {
   return decoded !== undefined && decoded === before && properties === undefined;
 }

@@ -4,9 +4,9 @@ import type { ObjectMeta } from '../object.ts';
 import type { StatusError } from '../status.ts';
 import { protobufNotSupported } from './content-type.ts';
 import { decodeCustom } from './decode-custom.ts';
-import { cannotBeHandled, decodeOrThrow, fieldWarnings, typeProblem, unrecognized, versionMismatch } from './decode-error.ts';
+import { cannotBeHandled, decodeOrThrow, findTypeProblem, toFieldWarnings, unrecognized, versionMismatch } from './decode-error.ts';
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
-import { missingField, readDocument } from './document.ts';
+import { formatMissingField, readDocument } from './document.ts';
 import { apiVersionOf, type GroupVersionKind, withDefaultType } from './group-version-kind.ts';
 import { readTypedBody, type TypedBody } from './typed-body.ts';
 
@@ -30,17 +30,17 @@ function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeReques
   const { body, kind, fieldValidation } = request;
   const type = request.defaultKind ? withDefaultType(given, kind) : given;
   const toStatusError = (message: string): StatusError => cannotBeHandled(type, kind, message);
-  if (type.kind === '') throw unrecognized(body, kind, missingField('Kind', body));
-  if (type.version === '') throw toStatusError(missingField('apiVersion', body));
+  if (type.kind === '') throw unrecognized(body, kind, formatMissingField('Kind', body));
+  if (type.version === '') throw toStatusError(formatMissingField('apiVersion', body));
   if (type.kind !== kind.kind || apiVersionOf(type) !== apiVersionOf(kind)) throw wrongType(type, request);
   const { value, strictErrors } = decodeOrThrow(() => decode(kind.schema), toStatusError);
-  const warnings = fieldWarnings(strictErrors, fieldValidation, toStatusError);
+  const warnings = toFieldWarnings(strictErrors, fieldValidation, toStatusError);
   const metadata = (value['metadata'] ?? {}) as ObjectMeta;
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, warnings };
 }
 
 /** Returns the error for a body whose type differs from the endpoint's type. */
 function wrongType(type: GroupVersionKind, { kind: expected, isRegistered }: DecodeRequest): StatusError {
-  const problem = typeProblem(type, expected, isRegistered);
+  const problem = findTypeProblem(type, expected, isRegistered);
   return problem === undefined ? versionMismatch(type, expected) : cannotBeHandled(type, expected, problem);
 }

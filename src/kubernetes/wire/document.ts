@@ -18,17 +18,17 @@ export interface TypedDocument {
 /** Decodes a body, or throws an Error with Kubernetes' message; 413 for YAML above its size limit. */
 export function readDocument(body: Uint8Array, mediaType: MediaType, yamlLimits?: YamlLimits): TypedDocument {
   const { node, duplicates } =
-    mediaType === 'yaml' ? parseYaml(body, yamlLimits) : { node: orParseError(() => parseJson(body)), duplicates: undefined };
-  const { apiVersion, kind } = orParseError(() => readTypeFields(node));
+    mediaType === 'yaml' ? parseYaml(body, yamlLimits) : { node: rethrowAsParseError(() => parseJson(body)), duplicates: undefined };
+  const { apiVersion, kind } = rethrowAsParseError(() => readTypeFields(node));
   return { node, type: { ...parseGroupVersion(apiVersion), kind }, ...(duplicates !== undefined && { yamlDuplicates: duplicates }) };
 }
 
 /** Returns the error message for a body without kind or apiVersion. */
-export function missingField(field: 'Kind' | 'apiVersion', body: Uint8Array): string {
+export function formatMissingField(field: 'Kind' | 'apiVersion', body: Uint8Array): string {
   return `Object '${field}' is missing in '${decodeUtf8Lossless(Buffer.from(body))}'`;
 }
 
-function orParseError<T>(read: () => T): T {
+function rethrowAsParseError<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

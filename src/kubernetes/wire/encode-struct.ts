@@ -1,6 +1,6 @@
 // Encodes a value as Go encodes the struct of its schema: fields in declared order, zero values omitted or written as declared.
 
-import { compareUtf8, goJsonString } from '../../std/go-text.ts';
+import { compareUtf8, encodeGoJsonString } from '../../std/go-text.ts';
 import { type Fields, isFields, isList } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import { orderedJson } from './ordered-json.ts';
@@ -8,7 +8,7 @@ import { orderedJson } from './ordered-json.ts';
 /** Returns the compact JSON of a struct without fields that are unknown to the schema. */
 export function encodeStruct(value: Readonly<Record<string, unknown>>, schema: Schema): string {
   let text = '';
-  for (const field of declaredFields(schema)) {
+  for (const field of declaredFieldsOf(schema)) {
     const fieldText = field.encode(value[field.name]);
     if (fieldText !== undefined) text += `${text === '' ? '' : ','}${field.key}${fieldText}`;
   }
@@ -26,12 +26,12 @@ interface DeclaredField {
 const DECLARED = new WeakMap<Schema, readonly DeclaredField[]>();
 
 /** Returns the fields of a schema, computed once per schema, because lists encode thousands of objects with them. */
-function declaredFields(schema: Schema): readonly DeclaredField[] {
+function declaredFieldsOf(schema: Schema): readonly DeclaredField[] {
   const known = DECLARED.get(schema);
   if (known !== undefined) return known;
   const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => ({
     name,
-    key: `${goJsonString(name)}:`,
+    key: `${encodeGoJsonString(name)}:`,
     encode: (value: unknown) => (isEmpty(value, field) ? encodeEmpty(value, field) : encodeValue(value, field)),
   }));
   DECLARED.set(schema, fields);
@@ -66,5 +66,5 @@ function encodeList(items: readonly unknown[], schema: Schema): string {
 
 function encodeMap(map: Fields, schema: Schema): string {
   const keys = Object.keys(map).sort(compareUtf8);
-  return `{${keys.map((key) => `${goJsonString(key)}:${encodeValue(map[key], schema)}`).join(',')}}`;
+  return `{${keys.map((key) => `${encodeGoJsonString(key)}:${encodeValue(map[key], schema)}`).join(',')}}`;
 }

@@ -1,6 +1,6 @@
 // Encodes objects and lists byte for byte as Kubernetes does.
 
-import { goJson, goJsonString } from '../../std/go-text.ts';
+import { encodeGoJson, encodeGoJsonString } from '../../std/go-text.ts';
 import type { KubeObject } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import { encodeStruct } from './encode-struct.ts';
@@ -16,12 +16,12 @@ export interface BodyFormat {
 
 /** Returns the compact JSON of an object: with `schema` (for built-in kinds) as a Go struct, otherwise with sorted keys. */
 export function encodeObjectJson(object: KubeObject, schema?: Schema): string {
-  return schema === undefined ? goJson(object) : encodeStruct(object, schema);
+  return schema === undefined ? encodeGoJson(object) : encodeStruct(object, schema);
 }
 
 /** Returns the compact JSON of an object in a list. Objects of built-in kinds have no kind and apiVersion in lists. */
 export function encodeItemJson(object: KubeObject, schema?: Schema): string {
-  if (schema === undefined) return goJson(object);
+  if (schema === undefined) return encodeGoJson(object);
   return encodeStruct({ ...object, kind: undefined, apiVersion: undefined }, schema);
 }
 
@@ -48,25 +48,25 @@ export interface ListParts extends ListFrame {
 /** Returns the JSON of a list around its items. Lists of custom resources have sorted keys, and always have `continue`. */
 export function encodeListFrame({ apiVersion, kind, metadata }: ListHead, builtIn: boolean): ListFrame {
   const { resourceVersion, continue: next = '', remainingItemCount } = metadata;
-  const type = { apiVersion: goJsonString(apiVersion), kind: goJsonString(kind) };
+  const type = { apiVersion: encodeGoJsonString(apiVersion), kind: encodeGoJsonString(kind) };
   if (!builtIn) {
     return {
       before: `{"apiVersion":${type.apiVersion},"items":[`,
-      after: `],"kind":${type.kind},"metadata":${goJson({ ...metadata, continue: next })}}`,
+      after: `],"kind":${type.kind},"metadata":${encodeGoJson({ ...metadata, continue: next })}}`,
     };
   }
   const meta = orderedJson({ resourceVersion, continue: next === '' ? undefined : next, remainingItemCount });
   return { before: `{"kind":${type.kind},"apiVersion":${type.apiVersion},"metadata":${meta},"items":[`, after: ']}' };
 }
 
-/** Joins the parts of a list to its compact JSON. */
+/** Joins the parts of a list into its compact JSON. */
 export function joinList({ before, items, after }: ListParts): string {
   return `${before}${[...items].join(',')}${after}`;
 }
 
 /** Returns the line of a watch event; `object` is JSON. */
 export function encodeWatchEvent(type: string, object: string): string {
-  return `{"type":${goJsonString(type)},"object":${object}}\n`;
+  return `{"type":${encodeGoJsonString(type)},"object":${object}}\n`;
 }
 
 /** Formats compact JSON as the body of a response: compact with a final newline, indented without one, or as YAML. */

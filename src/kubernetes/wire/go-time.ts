@@ -72,8 +72,8 @@ class TimeParser {
     const fraction = this.#fraction();
     const offset = this.#zone();
     if (this.#rest !== '') throw this.#failure(`: extra text: ${quote(this.#rest)}`);
-    if (day < 1 || day > daysIn(year, month)) throw this.#failure(': day out of range');
-    return { seconds: utcSeconds([year, month, day], hour * 3600 + minute * 60 + second) - offset, fraction };
+    if (day < 1 || day > countDays(year, month)) throw this.#failure(': day out of range');
+    return { seconds: toUtcSeconds([year, month, day], hour * 3600 + minute * 60 + second) - offset, fraction };
   }
 
   #literal(expected: string): void {
@@ -125,12 +125,12 @@ class TimeParser {
   }
 }
 
-function daysIn(year: number, month: number): number {
+function countDays(year: number, month: number): number {
   const nextMonth = month === 12 ? [year + 1, 1, 1] : [year, month + 1, 1];
-  return (utcSeconds(nextMonth, 0) - utcSeconds([year, month, 1], 0)) / 86_400;
+  return (toUtcSeconds(nextMonth, 0) - toUtcSeconds([year, month, 1], 0)) / 86_400;
 }
 
-function utcSeconds([year = 0, month = 1, day = 1]: readonly number[], secondOfDay: number): number {
+function toUtcSeconds([year = 0, month = 1, day = 1]: readonly number[], secondOfDay: number): number {
   // Date.UTC would add 1900 to years before 100.
   return new Date(0).setUTCFullYear(year, month - 1, day) / 1000 + secondOfDay;
 }

@@ -1,6 +1,6 @@
 // Kind and apiVersion of a document, which are decoded first, with case-insensitive keys.
 
-import { jsonType, typeMismatch } from './decode-self.ts';
+import { nodeTypeOf, typeMismatch } from './decode-self.ts';
 import type { JsonEntry, JsonNode } from './json-node.ts';
 
 export interface GroupVersionKind {
@@ -14,12 +14,12 @@ export type GroupVersion = Omit<GroupVersionKind, 'kind'>;
 /** Returns the kind and apiVersion of a document; empty strings if they are missing. Throws an Error with Go's message for a wrong type. */
 export function readTypeFields(node: JsonNode): { readonly apiVersion: string; readonly kind: string } {
   if (node.type === 'null') return { apiVersion: '', kind: '' };
-  if (node.type !== 'object') throw typeMismatch(jsonType(node), STRUCT, { path: '', fields: '', struct: '' });
+  if (node.type !== 'object') throw typeMismatch(nodeTypeOf(node), STRUCT, { path: '', fields: '', struct: '' });
   const found = { apiVersion: '', kind: '' };
   for (const { key, value } of node.entries) {
-    const name = fieldNamed(key);
+    const name = findFieldName(key);
     if (name === undefined || value.type === 'null') continue;
-    if (value.type !== 'string') throw typeMismatch(jsonType(value), 'string', { path: '', fields: name, struct: '' });
+    if (value.type !== 'string') throw typeMismatch(nodeTypeOf(value), 'string', { path: '', fields: name, struct: '' });
     found[name] = value.value;
   }
   return found;
@@ -47,7 +47,7 @@ export function withDefaultType(type: GroupVersionKind, defaults: GroupVersionKi
 
 const STRUCT = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
-function fieldNamed(key: JsonEntry['key']): 'apiVersion' | 'kind' | undefined {
+function findFieldName(key: JsonEntry['key']): 'apiVersion' | 'kind' | undefined {
   if (/^kind$/iu.test(key)) return 'kind';
   return /^apiVersion$/iu.test(key) ? 'apiVersion' : undefined;
 }

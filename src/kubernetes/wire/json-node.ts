@@ -1,6 +1,6 @@
 // A JSON document as sent: with the order of entries, repeated keys and the text of numbers.
 
-import { compareUtf8, goJsonNumber } from '../../std/go-text.ts';
+import { compareUtf8, encodeGoJsonNumber } from '../../std/go-text.ts';
 import { isFields, isList, type Value } from '../object.ts';
 
 export type JsonNode = JsonContainer | JsonScalar;
@@ -29,8 +29,8 @@ export const MAX_DEPTH = 1000;
 /** Returns the plain value of a document; the last of repeated keys applies, and objects have no prototype. */
 export function toValue(root: JsonNode): Value {
   const values = new Map<JsonNode, Value>();
-  const valueOf = (node: JsonNode): Value => (isContainer(node) ? (values.get(node) ?? null) : scalarValue(node));
-  for (const node of containersOf(root).reverse()) {
+  const valueOf = (node: JsonNode): Value => (isContainer(node) ? (values.get(node) ?? null) : toScalarValue(node));
+  for (const node of listContainers(root).reverse()) {
     values.set(node, node.type === 'array' ? node.items.map(valueOf) : fieldsOf(node.entries, valueOf));
   }
   return valueOf(root);
@@ -45,7 +45,7 @@ export function toNode(value: Value | undefined): JsonNode {
   }
   if (typeof value === 'string') return { type: 'string', value };
   if (typeof value === 'boolean') return { type: 'boolean', value };
-  if (typeof value === 'number') return { type: 'number', text: goJsonNumber(value) };
+  if (typeof value === 'number') return { type: 'number', text: encodeGoJsonNumber(value) };
   return typeof value === 'bigint' ? { type: 'number', text: String(value) } : { type: 'null' };
 }
 
@@ -56,14 +56,14 @@ export function findDuplicateFields(root: JsonNode, max = MAX_DUPLICATES): reado
   for (let position = pending.pop(); position !== undefined; position = pending.pop()) {
     if (duplicates.size === max) break;
     if (position.repeated) duplicates.add(position.path());
-    for (const inner of positionsIn(position).reverse()) if (inner.repeated || isContainer(inner.node)) pending.push(inner);
+    for (const inner of listPositions(position).reverse()) if (inner.repeated || isContainer(inner.node)) pending.push(inner);
   }
   return [...duplicates];
 }
 
 const MAX_DUPLICATES = 100;
 
-/** Converts an untyped JSON number like Go: to an int64 if it fits, otherwise to a float64. */
+/** Converts an untyped JSON number like Go: to an int64 if it fits, otherwise to a float64. Throws Go's error if neither fits. */
 export function parseNumber(text: string): number | bigint {
   if (INTEGER_64.test(text)) {
     const integer = BigInt(text);
@@ -79,7 +79,7 @@ export function parseNumber(text: string): number | bigint {
 export const INTEGER_64 = /^-?\d{1,19}$/;
 
 /** Returns all lists and objects of a document, outer ones first, without recursion: a response may have any depth. */
-function containersOf(root: JsonNode): JsonContainer[] {
+function listContainers(root: JsonNode): JsonContainer[] {
   const containers = [root].filter(isContainer);
   for (const node of containers) {
     for (const child of childrenOf(node)) if (isContainer(child)) containers.push(child);
@@ -101,7 +101,7 @@ function fieldsOf(entries: readonly JsonEntry[], valueOf: (node: JsonNode) => Va
   return fields;
 }
 
-function scalarValue(node: JsonScalar): Value {
+function toScalarValue(node: JsonScalar): Value {
   if (node.type === 'null') return null;
   return node.type === 'number' ? parseNumber(node.text) : node.value;
 }
@@ -112,7 +112,7 @@ interface Position {
   readonly repeated: boolean;
 }
 
-function positionsIn({ node, path }: Position): Position[] {
+function listPositions({ node, path }: Position): Position[] {
   if (node.type === 'array') {
     return node.items.map((item, index) => ({ node: item, path: () => `${path()}[${index}]`, repeated: false }));
   }
@@ -121,11 +121,11 @@ function positionsIn({ node, path }: Position): Position[] {
   return node.entries.map(({ key, value }) => {
     const repeated = seen.has(key);
     seen.add(key);
-    return { node: value, path: () => fieldPath(path(), key), repeated };
+    return { node: value, path: () => joinFieldPath(path(), key), repeated };
   });
 }
 
 /** Returns the path of a field below `parent` in the format of strict decoding. */
-export function fieldPath(parent: string, key: string): string {
+export function joinFieldPath(parent: string, key: string): string {
   return parent === '' ? key : `${parent}.${key}`;
 }

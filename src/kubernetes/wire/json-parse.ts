@@ -1,7 +1,7 @@
 // Parses JSON like Go's encoding/json, with the same error messages. The parser reads bytes instead of characters, because Go's messages
 // contain bytes.
 
-import { goQuote } from '../../std/go-text.ts';
+import { quoteGoString } from '../../std/go-text.ts';
 import { type JsonEntry, type JsonNode, type JsonScalar, MAX_DEPTH } from './json-node.ts';
 import { decodeUtf8 } from './utf8.ts';
 
@@ -235,5 +235,5 @@ function isOneOf(byte: number, chars: string): boolean {
 
 function quoteChar(char: string): string {
   if (char === "'") return "'\\''";
-  return char === '"' ? `'"'` : `'${goQuote(char).slice(1, -1)}'`;
+  return char === '"' ? `'"'` : `'${quoteGoString(char).slice(1, -1)}'`;
 }

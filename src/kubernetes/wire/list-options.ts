@@ -2,22 +2,22 @@
 
 import { type FieldError, forbiddenValue, unsupportedValue } from '../field-error.ts';
 import { checkOptions, type ListOptions } from './options.ts';
-import { flag, integer, text } from './query.ts';
+import { readFlag, readInteger, readText } from './query.ts';
 
 /** Returns the ListOptions of a query, or throws a StatusError (400). Does not validate them or parse selectors. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
-  const timeoutSeconds = integer(query, 'timeoutSeconds');
+  const timeoutSeconds = readInteger(query, 'timeoutSeconds');
   return {
-    labelSelector: text(query, 'labelSelector'),
-    fieldSelector: text(query, 'fieldSelector'),
-    watch: flag(query, 'watch'),
-    allowWatchBookmarks: flag(query, 'allowWatchBookmarks'),
-    resourceVersion: text(query, 'resourceVersion'),
-    resourceVersionMatch: text(query, 'resourceVersionMatch'),
+    labelSelector: readText(query, 'labelSelector'),
+    fieldSelector: readText(query, 'fieldSelector'),
+    watch: readFlag(query, 'watch'),
+    allowWatchBookmarks: readFlag(query, 'allowWatchBookmarks'),
+    resourceVersion: readText(query, 'resourceVersion'),
+    resourceVersionMatch: readText(query, 'resourceVersionMatch'),
     ...(timeoutSeconds !== undefined && { timeoutSeconds }),
-    limit: integer(query, 'limit') ?? 0,
-    continue: text(query, 'continue'),
-    ...(query.has('sendInitialEvents') && { sendInitialEvents: flag(query, 'sendInitialEvents') }),
+    limit: readInteger(query, 'limit') ?? 0,
+    continue: readText(query, 'continue'),
+    ...(query.has('sendInitialEvents') && { sendInitialEvents: readFlag(query, 'sendInitialEvents') }),
   };
 }
 
@@ -27,7 +27,7 @@ export function parseListOptions(query: URLSearchParams): ListOptions {
  */
 export function validateListOptions(options: ListOptions, { watch }: { readonly watch: boolean }): ListOptions {
   const effective = watch ? withInitialEvents(options) : options;
-  checkOptions('ListOptions', watch ? watchErrors(effective) : listErrors(effective));
+  checkOptions('ListOptions', watch ? validateWatch(effective) : validateList(effective));
   return effective;
 }
 
@@ -38,7 +38,7 @@ function withInitialEvents(options: ListOptions): ListOptions {
   return { ...options, sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
 }
 
-function listErrors(options: ListOptions): FieldError[] {
+function validateList(options: ListOptions): FieldError[] {
   const { resourceVersion, resourceVersionMatch: match } = options;
   const errors: FieldError[] = [];
   if (match !== '') {
@@ -55,7 +55,7 @@ function listErrors(options: ListOptions): FieldError[] {
   return errors;
 }
 
-function watchErrors(options: ListOptions): FieldError[] {
+function validateWatch(options: ListOptions): FieldError[] {
   const { resourceVersionMatch: match, sendInitialEvents } = options;
   const errors: FieldError[] = [];
   if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {

@@ -5,11 +5,11 @@ import { createJsonIndenter } from './ordered-json.ts';
 
 /** Yields the body that `formatBody` would return for the list, in pieces. */
 export function formatList(list: ListParts, { mediaType, pretty }: BodyFormat): Iterable<string> {
-  if (mediaType === 'yaml') return yamlPieces(list);
-  return pretty ? jsonPieces(list).map(createJsonIndenter()) : jsonPieces({ ...list, after: `${list.after}\n` });
+  if (mediaType === 'yaml') return formatYamlPieces(list);
+  return pretty ? formatJsonPieces(list).map(createJsonIndenter()) : formatJsonPieces({ ...list, after: `${list.after}\n` });
 }
 
-function* jsonPieces({ before, items, after }: ListParts): Generator<string> {
+function* formatJsonPieces({ before, items, after }: ListParts): Generator<string> {
   // The brackets of an empty list are in one piece, because the indenter treats them as one token.
   let start = before;
   for (const item of items) {
@@ -20,7 +20,7 @@ function* jsonPieces({ before, items, after }: ListParts): Generator<string> {
 }
 
 /** Yields YAML. Each item can be encoded separately, because items are not indented below their key. */
-function* yamlPieces({ before, items, after }: ListParts): Generator<string> {
+function* formatYamlPieces({ before, items, after }: ListParts): Generator<string> {
   const empty = jsonToYaml(`${before}${after}`);
   const [head = '', key = '', tail = ''] = empty.split(EMPTY_LIST);
   let start = `${head}${key}\n`;

@@ -50,7 +50,7 @@ export function negotiate(preferences: Preferences, endpoint: NegotiatedEndpoint
   const allows: Allows = ({ as, serverVersion }) => {
     return ['', 'v1'].includes(serverVersion) && (as === undefined || isKnownConversion(as, endpoint));
   };
-  const representation = firstAcceptable(preferences, allows);
+  const representation = findAcceptable(preferences, allows);
   if (representation === undefined)
     throw notAcceptable(endpoint.builtIn && acceptsProtobuf(preferences, allows) ? RESPONSE_TYPES : LISTED_TYPES);
   return representation;
@@ -58,7 +58,7 @@ export function negotiate(preferences: Preferences, endpoint: NegotiatedEndpoint
 
 /** Returns whether kube-apiserver would respond with protobuf. */
 function acceptsProtobuf({ accept = '' }: Preferences, allows: Allows): boolean {
-  return parseAccept(accept).some((clause) => clause.subtype === 'vnd.kubernetes.protobuf' && allows(requestedForm(clause)));
+  return parseAccept(accept).some((clause) => clause.subtype === 'vnd.kubernetes.protobuf' && allows(requestedFormOf(clause)));
 }
 
 /**
@@ -67,7 +67,7 @@ function acceptsProtobuf({ accept = '' }: Preferences, allows: Allows): boolean 
  */
 export function negotiateDocument(preferences: Preferences, { isRouted }: { readonly isRouted: boolean }): Representation {
   if (isRouted) checkRoutable(preferences.accept, LISTED_TYPES);
-  const representation = firstAcceptable(preferences, isPlain);
+  const representation = findAcceptable(preferences, isPlain);
   if (representation === undefined) throw notAcceptable(LISTED_TYPES);
   return representation;
 }
@@ -75,7 +75,7 @@ export function negotiateDocument(preferences: Preferences, { isRouted }: { read
 /** Chooses the representation of a document in a converted form; undefined if the caller does not accept that form. */
 export function negotiateConversion(preferences: Preferences, form: RequestedConversion): Representation | undefined {
   const { kind, version, group } = form;
-  return firstAcceptable(preferences, ({ as, serverVersion }) => {
+  return findAcceptable(preferences, ({ as, serverVersion }) => {
     return serverVersion === '' && as?.kind === kind && as.version === version && as.group === group;
   });
 }
@@ -94,7 +94,7 @@ export function checkStreamable({ mediaType }: Representation): void {
 /** Chooses the representation of an error: never converted, and indented JSON if no requested media type is available. */
 export function negotiateError(preferences: Preferences): Representation {
   return (
-    firstAcceptable(preferences, isPlain) ?? {
+    findAcceptable(preferences, isPlain) ?? {
       mediaType: 'json',
       contentType: 'application/json',
       pretty: true,
@@ -124,15 +124,15 @@ export type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', 
 /** Decides whether the requested form is available. */
 type Allows = (requested: Requested) => boolean;
 
-function requestedForm(clause: AcceptClause): Requested {
-  return { as: requestedConversion(clause), serverVersion: parameter(clause, 'sv') };
+function requestedFormOf(clause: AcceptClause): Requested {
+  return { as: requestedConversionOf(clause), serverVersion: parameterOf(clause, 'sv') };
 }
 
-function firstAcceptable(preferences: Preferences, allows: Allows): Representation | undefined {
+function findAcceptable(preferences: Preferences, allows: Allows): Representation | undefined {
   const { accept = '' } = preferences;
   const clauses = accept === '' ? ANYTHING : parseAccept(accept);
   for (const clause of clauses) {
-    const form = requestedForm(clause);
+    const form = requestedFormOf(clause);
     const mediaType = MEDIA_TYPES.find((each) => matches(clause, each));
     if (mediaType === undefined || !allows(form)) continue;
     const { as } = form;
@@ -146,20 +146,24 @@ const ANYTHING: readonly AcceptClause[] = [{ type: '*', subtype: '*', quality: 1
 
 function matches(clause: AcceptClause, mediaType: MediaType): boolean {
   const { type, subtype } = clause;
-  const stream = parameter(clause, 'stream');
+  const stream = parameterOf(clause, 'stream');
   if (stream !== '' && (stream !== 'watch' || mediaType === 'yaml')) return false;
   return (type === 'application' && (subtype === mediaType || subtype === '*')) || (type === '*' && subtype === '*');
 }
 
-function requestedConversion(clause: AcceptClause): RequestedConversion | undefined {
+function requestedConversionOf(clause: AcceptClause): RequestedConversion | undefined {
   if (!['as', 'g', 'v'].some((name) => clause.params.has(name))) return undefined;
-  const kind = parameter(clause, 'as');
+  const kind = parameterOf(clause, 'as');
   // Returns the constant, because a substring would keep the whole header in memory during a watch.
-  return { kind: CONVERSION_KINDS.find((each) => each === kind) ?? kind, version: parameter(clause, 'v'), group: parameter(clause, 'g') };
+  return {
+    kind: CONVERSION_KINDS.find((each) => each === kind) ?? kind,
+    version: parameterOf(clause, 'v'),
+    group: parameterOf(clause, 'g'),
+  };
 }
 
 /** Returns a parameter of a clause; empty if absent. */
-function parameter({ params }: AcceptClause, name: string): string {
+function parameterOf({ params }: AcceptClause, name: string): string {
   return params.get(name) ?? '';
 }
 

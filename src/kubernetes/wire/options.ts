@@ -4,7 +4,7 @@ import { parseDuration } from '../../std/duration.ts';
 import { isGoPrintable } from '../../std/go-text.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong, unsupportedValue } from '../field-error.ts';
 import { badRequest, invalid } from '../status.ts';
-import { flag, text } from './query.ts';
+import { readFlag, readText } from './query.ts';
 import { decodeHeader } from './utf8.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -48,22 +48,22 @@ export function parseWriteOptions(
   kind: 'CreateOptions' | 'UpdateOptions',
   maxLength = MAX_FIELD_MANAGER_BYTES,
 ): WriteOptions {
-  checkOptions(kind, writeErrors(query, maxLength));
+  checkOptions(kind, validateWrite(query, maxLength));
   return parseAccepted(query);
 }
 
 /** Returns the PatchOptions of a query, or throws a StatusError (422). `apply` is true for an apply patch. */
 export function parsePatchOptions(query: URLSearchParams, apply: boolean): PatchOptions {
   const errors: FieldError[] = [];
-  if (apply && text(query, 'fieldManager') === '') errors.push(requiredValue('fieldManager', 'is required for apply patch'));
+  if (apply && readText(query, 'fieldManager') === '') errors.push(requiredValue('fieldManager', 'is required for apply patch'));
   if (!apply && query.has('force')) errors.push(forbiddenValue('force', 'may not be specified for non-apply patch'));
-  checkOptions('PatchOptions', [...errors, ...writeErrors(query)]);
-  return { ...parseAccepted(query), force: flag(query, 'force') };
+  checkOptions('PatchOptions', [...errors, ...validateWrite(query)]);
+  return { ...parseAccepted(query), force: readFlag(query, 'force') };
 }
 
 /** Returns the `timeout` of a request in milliseconds, at most one minute, or throws a StatusError (400). */
 export function parseTimeoutMs(query: URLSearchParams): number {
-  const timeout = text(query, 'timeout');
+  const timeout = readText(query, 'timeout');
   if (timeout === '') return MAX_TIMEOUT_MS;
   try {
     const timeoutMs = parseDuration(timeout);
@@ -76,7 +76,7 @@ export function parseTimeoutMs(query: URLSearchParams): number {
 const MAX_TIMEOUT_MS = 60_000;
 
 /** Returns the field manager: the option fieldManager, or the User-Agent up to its first slash. `userAgent` has one character per byte. */
-export function fieldManagerName(fieldManager: string, userAgent = ''): string {
+export function resolveFieldManager(fieldManager: string, userAgent = ''): string {
   if (fieldManager !== '') return fieldManager;
   let name = '';
   for (const char of decodeHeader(userAgent.split('/')[0]!)) {
@@ -90,8 +90,8 @@ export function fieldManagerName(fieldManager: string, userAgent = ''): string {
 /** Maximum length of a field manager, in bytes. */
 const MAX_FIELD_MANAGER_BYTES = 128;
 
-/** Returns the problems of a dryRun option. */
-export function dryRunErrors(dryRun: readonly string[]): FieldError[] {
+/** Returns the problems of a dryRun option; empty if there are none. */
+export function validateDryRun(dryRun: readonly string[]): FieldError[] {
   return dryRun.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', dryRun, ['All'])];
 }
 
@@ -100,21 +100,21 @@ export function checkOptions(kind: string, errors: readonly FieldError[]): void 
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', name: kind }, '', errors);
 }
 
-function writeErrors(query: URLSearchParams, maxLength = MAX_FIELD_MANAGER_BYTES): FieldError[] {
+function validateWrite(query: URLSearchParams, maxLength = MAX_FIELD_MANAGER_BYTES): FieldError[] {
   return [
-    ...fieldManagerErrors(text(query, 'fieldManager'), maxLength),
-    ...dryRunErrors(query.getAll('dryRun')),
-    ...fieldValidationErrors(text(query, 'fieldValidation')),
+    ...validateFieldManager(readText(query, 'fieldManager'), maxLength),
+    ...validateDryRun(query.getAll('dryRun')),
+    ...validateFieldValidation(readText(query, 'fieldValidation')),
   ];
 }
 
-function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError[] {
+function validateFieldManager(fieldManager: string, maxLength: number): FieldError[] {
   // Each error quotes the whole text, so a long text of unprintable characters would produce a huge message.
   if (isTooLong(fieldManager, maxLength)) return [tooLong('fieldManager', MAX_FIELD_MANAGER_BYTES)];
   const errors: FieldError[] = [];
   let position = 0;
   for (const char of fieldManager) {
-    if (!isGoPrintable(char)) errors.push(invalidValue('fieldManager', fieldManager, unprintable(char, position)));
+    if (!isGoPrintable(char)) errors.push(invalidValue('fieldManager', fieldManager, formatUnprintable(char, position)));
     position += Buffer.byteLength(char);
   }
   return errors;
@@ -124,22 +124,22 @@ function isTooLong(fieldManager: string, maxLength: number): boolean {
   return Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES || Array.from(fieldManager).length > maxLength;
 }
 
-function unprintable(char: string, position: number): string {
+function formatUnprintable(char: string, position: number): string {
   const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
   return `invalid character U+${code} (at position ${position})`;
 }
 
 const FIELD_VALIDATIONS = ['', 'Ignore', 'Strict', 'Warn'];
 
-function fieldValidationErrors(fieldValidation: string): FieldError[] {
+function validateFieldValidation(fieldValidation: string): FieldError[] {
   return FIELD_VALIDATIONS.includes(fieldValidation) ? [] : [unsupportedValue('fieldValidation', fieldValidation, FIELD_VALIDATIONS)];
 }
 
 function parseAccepted(query: URLSearchParams): WriteOptions {
-  const fieldValidation = text(query, 'fieldValidation');
+  const fieldValidation = readText(query, 'fieldValidation');
   return {
     dryRun: query.has('dryRun'),
-    fieldManager: text(query, 'fieldManager'),
+    fieldManager: readText(query, 'fieldManager'),
     fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
   };
 }

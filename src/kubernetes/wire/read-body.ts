@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type StatusError, statusError } from '../status.ts';
 
-/** Limit of kube-apiserver, in bytes. */
+/** Maximum size of a request body in kube-apiserver, in bytes. */
 const MAX_BYTES = 3 * 1024 * 1024;
 
 export interface BodyOptions {

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 
-/** Decodes bytes. Node would replace several bytes of an invalid sequence with one character. */
+/** Decodes bytes. Replaces each invalid byte with U+FFFD; Node's decoder would replace several bytes of a sequence with one. */
 export function decodeUtf8(bytes: Buffer): string {
   return decode(bytes, '\ufffd');
 }
@@ -12,7 +12,7 @@ export function decodeHeader(value: string): string {
   return decodeUtf8(Buffer.from(value, 'latin1'));
 }
 
-/** Decodes bytes of a string that Go does not decode. Invalid bytes become lone surrogates, which `goJsonString` escapes like Go. */
+/** Decodes bytes of a string that Go does not decode. Invalid bytes become lone surrogates, which `encodeGoJsonString` escapes like Go. */
 export function decodeUtf8Lossless(bytes: Buffer): string {
   return decode(bytes, '\udfff');
 }
@@ -21,7 +21,7 @@ function decode(bytes: Buffer, replacement: string): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
   let text = '';
   for (let at = 0; at < bytes.length; ) {
-    const length = sequenceLength(bytes[at] ?? 0);
+    const length = sequenceLengthOf(bytes[at] ?? 0);
     const sequence = bytes.subarray(at, at + length);
     const valid = sequence.length === length && isUtf8(sequence);
     text += valid ? sequence.toString('utf8') : replacement;
@@ -30,7 +30,7 @@ function decode(bytes: Buffer, replacement: string): string {
   return text;
 }
 
-function sequenceLength(lead: number): number {
+function sequenceLengthOf(lead: number): number {
   if (lead < 0xc0) return 1;
   if (lead < 0xe0) return 2;
   return lead < 0xf0 ? 3 : 4;

@@ -4,8 +4,9 @@ const TOTAL_RUNES = 4096;
 const TRUNCATED_RUNES = 256;
 
 /**
- * Returns the header values for these warnings without duplicates. If all warnings together exceed 4,096 characters, each is truncated to
- * 256 characters, and those that still exceed the total are omitted. Values have one character per byte, as Node encodes headers.
+ * Returns the header values for these warnings, without duplicates and without those that a header cannot contain. If all warnings together
+ * exceed 4,096 characters, each is truncated to 256 characters, and those that still exceed the total are omitted. Values have one
+ * character per byte, as Node encodes headers.
  */
 export function toWarningHeaders(texts: readonly string[]): string[] {
   let recorded: string[] = [];
@@ -16,20 +17,20 @@ export function toWarningHeaders(texts: readonly string[]): string[] {
     const warning = truncating ? truncate(text) : text;
     if (!isWritable(warning)) continue;
     recorded.push(warning);
-    written += runes(warning);
+    written += countRunes(warning);
     if (truncating || written <= TOTAL_RUNES) continue;
     truncating = true;
     recorded = recorded.map(truncate);
-    written = recorded.reduce((sum, each) => sum + runes(each), 0);
+    written = recorded.reduce((sum, each) => sum + countRunes(each), 0);
   }
-  return recorded.map(headerValue);
+  return recorded.map(toHeaderValue);
 }
 
 function truncate(text: string): string {
   return Array.from(text).slice(0, TRUNCATED_RUNES).join('');
 }
 
-function runes(text: string): number {
+function countRunes(text: string): number {
   return Array.from(text).length;
 }
 
@@ -38,6 +39,6 @@ function isWritable(text: string): boolean {
   return text !== '' && !/\p{Cc}/u.test(text) && text.isWellFormed();
 }
 
-function headerValue(text: string): string {
+function toHeaderValue(text: string): string {
   return Buffer.from(`299 - "${text.replace(/["\\]/g, '\\$&')}"`).toString('latin1');
 }

@@ -14,7 +14,7 @@ import { ClusterReason, ProfileReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { digestOf } from '../../std/digest.ts';
-import { goJson } from '../../std/go-text.ts';
+import { encodeGoJson } from '../../std/go-text.ts';
 import { toSentence } from '../../std/sentence.ts';
 
 /** Connection to a cluster, as in the Secret of its ManagedToken. */
@@ -41,14 +41,14 @@ export interface ProfileDigests {
 }
 
 /** Returns the ClusterProfile to publish for a Cluster. */
-export function desiredProfile(cluster: Stored<Cluster>, access: ClusterAccess): DesiredProfile {
+export function toDesiredProfile(cluster: Stored<Cluster>, access: ClusterAccess): DesiredProfile {
   const version = cluster.status?.version;
   return {
     labels: { [Profile.managerLabel]: Profile.manager },
     spec: { displayName: cluster.metadata.name, clusterManager: { name: Profile.manager } },
     status: {
       ...(version && { version: { kubernetes: version } }),
-      conditions: healthOf(cluster),
+      conditions: toHealth(cluster),
       accessProviders: [toProvider(access)],
     },
   };
@@ -56,9 +56,9 @@ export function desiredProfile(cluster: Stored<Cluster>, access: ClusterAccess):
 
 /**
  * Returns the health of the control plane as the Cluster reports it, without heartbeats and without the message of the condition, which
- * contains addresses.
+ * contains addresses; empty if the Cluster has no Ready condition.
  */
-function healthOf(cluster: Stored<Cluster>): readonly ClusterProfileCondition[] {
+function toHealth(cluster: Stored<Cluster>): readonly ClusterProfileCondition[] {
   const ready = findCondition(cluster, ClusterConditionType.ready);
   if (ready === undefined) return [];
   const { status, lastTransitionTime = cluster.metadata.creationTimestamp ?? '' } = ready;
@@ -85,19 +85,19 @@ function toProvider({ secretName, server, authority }: ClusterAccess): AccessPro
   };
 }
 
-/** Returns the digests of a ClusterProfile on the hub, without the parts of other managers. */
-export function storedProfileDigests({ metadata, spec, status }: ClusterProfile): ProfileDigests {
-  return desiredProfileDigests({ labels: metadata.labels ?? {}, spec, status: status ?? {} });
+/** Returns the digests of a ClusterProfile on the hub, without the labels, conditions and access providers of other managers. */
+export function digestStoredProfile({ metadata, spec, status }: ClusterProfile): ProfileDigests {
+  return digestDesiredProfile({ labels: metadata.labels ?? {}, spec, status: status ?? {} });
 }
 
 /** Returns the digests of a ClusterProfile to publish. */
-export function desiredProfileDigests({ labels, spec, status }: DesiredProfile): ProfileDigests {
+export function digestDesiredProfile({ labels, spec, status }: DesiredProfile): ProfileDigests {
   const main = [labels[Profile.managerLabel], spec.displayName, spec.clusterManager.name];
-  return { main: digestOf(goJson(main)), status: statusDigest(status) };
+  return { main: digestOf(encodeGoJson(main)), status: digestStatus(status) };
 }
 
-function statusDigest({ version, conditions, accessProviders }: ClusterProfileStatus): string {
-  return digestOf(goJson([version?.kubernetes, conditions?.find(isOwnCondition), accessProviders?.find(isOwnProvider)]));
+function digestStatus({ version, conditions, accessProviders }: ClusterProfileStatus): string {
+  return digestOf(encodeGoJson([version?.kubernetes, conditions?.find(isOwnCondition), accessProviders?.find(isOwnProvider)]));
 }
 
 function isOwnCondition({ type }: ClusterProfileCondition): boolean {
@@ -116,7 +116,7 @@ type StatusPatch = { readonly [K in keyof ClusterProfileStatus]: ClusterProfileS
  * Server-side apply keeps such fields, and `insecure-skip-tls-verify` in Purser's access provider would disable TLS verification.
  */
 export function toProfileCleanupPatch(status: ClusterProfileStatus, desired: ClusterProfileStatus): StatusPatch | undefined {
-  if (statusDigest(status) === statusDigest(desired)) return undefined;
+  if (digestStatus(status) === digestStatus(desired)) return undefined;
   const { conditions = [], accessProviders = [] } = status;
   return {
     version: desired.version ?? null,

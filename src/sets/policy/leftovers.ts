@@ -3,7 +3,7 @@
 // with the operation Apply.
 
 import { TokensGroup } from '../../api/names.ts';
-import { goJson } from '../../std/go-text.ts';
+import { encodeGoJson } from '../../std/go-text.ts';
 import type { StoredToken } from '../../tokens/policy/spec.ts';
 import type { RenderedToken } from './template.ts';
 
@@ -18,24 +18,24 @@ export interface TokenPatch {
 /**
  * Returns the merge patch that turns a ManagedToken into the rendered one; undefined if there is nothing to remove from the ManagedToken.
  */
-export function leftoverPatch(
+export function toLeftoverPatch(
   { metadata, spec }: StoredToken,
   { labels, annotations, ...rendered }: RenderedToken,
 ): TokenPatch | undefined {
   const removed = {
-    labels: nulls(keysBeyond(metadata.labels, labels)),
-    annotations: nulls(keysBeyond(metadata.annotations, annotations).filter((key) => !key.startsWith(`${TokensGroup}/`))),
+    labels: toNulls(findKeysBeyond(metadata.labels, labels)),
+    annotations: toNulls(findKeysBeyond(metadata.annotations, annotations).filter((key) => !key.startsWith(`${TokensGroup}/`))),
   };
   const isBare = Object.keys(removed.labels).length + Object.keys(removed.annotations).length === 0;
   if (isBare && !hasMore(spec, rendered.spec)) return undefined;
   return {
     metadata: { labels: { ...removed.labels, ...labels }, annotations: { ...removed.annotations, ...annotations } },
-    spec: mergePatch(spec, rendered.spec),
+    spec: createMergePatch(spec, rendered.spec),
   };
 }
 
 /** Returns the keys of an object that have a value and that another object lacks. */
-function keysBeyond(from: object = {}, to: object): readonly string[] {
+function findKeysBeyond(from: object = {}, to: object): readonly string[] {
   const after = to as Fields;
   return Object.entries(from).flatMap(([key, value]) => (value !== undefined && after[key] === undefined ? [key] : []));
 }
@@ -46,22 +46,22 @@ function hasMore(from: object, to: object): boolean {
     const old = (from as Fields)[key];
     return isFields(old) && isFields(value) && hasMore(old, value);
   };
-  return keysBeyond(from, to).length > 0 || Object.entries(to).some(isDeeper);
+  return findKeysBeyond(from, to).length > 0 || Object.entries(to).some(isDeeper);
 }
 
-function nulls(keys: readonly string[]): Fields {
+function toNulls(keys: readonly string[]): Fields {
   return Object.fromEntries(keys.map((key) => [key, null]));
 }
 
 /** Returns the merge patch that turns `from` into `to`. */
-function mergePatch(from: object, to: object): Fields {
+function createMergePatch(from: object, to: object): Fields {
   const before = from as Fields;
-  const changed = Object.entries(to).filter(([key, value]) => value !== undefined && goJson(before[key]) !== goJson(value));
+  const changed = Object.entries(to).filter(([key, value]) => value !== undefined && encodeGoJson(before[key]) !== encodeGoJson(value));
   const patched = changed.map(([key, value]) => {
     const old = before[key];
-    return [key, isFields(old) && isFields(value) ? mergePatch(old, value) : value] as const;
+    return [key, isFields(old) && isFields(value) ? createMergePatch(old, value) : value] as const;
   });
-  return { ...nulls(keysBeyond(from, to)), ...Object.fromEntries(patched) };
+  return { ...toNulls(findKeysBeyond(from, to)), ...Object.fromEntries(patched) };
 }
 
 function isFields(value: unknown): value is Fields {

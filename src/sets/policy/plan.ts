@@ -7,9 +7,9 @@ import type { ApiObject } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { StoredToken } from '../../tokens/policy/spec.ts';
-import { contentDigest, contentDigestOf, recordedTemplateDigest, type StoredSet, templateDigest } from './template.ts';
+import { contentDigestOf, digestContent, digestTemplate, recordedTemplateDigestOf, type StoredSet } from './template.ts';
 
-/** A cluster that the set has a ManagedToken for, or should have one for. */
+/** A cluster for which the set has or should have a ManagedToken. */
 export interface Member {
   readonly clusterName: string;
   /**
@@ -18,7 +18,7 @@ export interface Member {
    * ManagedToken is permitted as it is.
    */
   readonly rendering: { readonly digest: string } | { readonly problem: string } | { readonly missing: string };
-  /** ManagedToken with the member's name, whichever controller owns it; undefined if there is none. */
+  /** ManagedToken with the member's name, even if the set does not control it; undefined if there is none. */
   readonly token: StoredToken | undefined;
   /** Failure of the last write, until the next attempt; undefined if there is none. */
   readonly writeFailure?: string | undefined;
@@ -41,7 +41,7 @@ export interface SetObservation {
 export type MemberState =
   /** The template renders no valid ManagedToken. */
   | 'invalid'
-  /** The requester may not issue the token of the template; the ManagedToken is left as it is. */
+  /** The requester is not authorized to issue the token of the template; the ManagedToken is left as it is. */
   | 'denied'
   /** The ManagedToken is not controlled by the set. */
   | 'conflict'
@@ -83,7 +83,7 @@ export function toMemberState({ metadata, spec }: StoredSet, { rendering, token 
   if (token === undefined) return 'missing';
   if (!isControlledBy(token, metadata.uid)) return 'conflict';
   if (token.metadata.deletionTimestamp !== undefined) return 'terminating';
-  if (recordedTemplateDigest(token.metadata) !== templateDigest(spec.template)) return 'outdated';
+  if (recordedTemplateDigestOf(token.metadata) !== digestTemplate(spec.template)) return 'outdated';
   return isAsRendered(token, rendering.digest) ? 'current' : 'drifted';
 }
 
@@ -93,14 +93,14 @@ export function toMemberState({ metadata, spec }: StoredSet, { rendering, token 
  */
 export function isAsRendered(token: StoredToken, digest: string): boolean {
   if (token.metadata.annotations?.[SetAnnotation.templateDigest] !== digest) return false;
-  return token.isTooLarge === true || token.isOverBudget === true || knownContent(token) === contentDigestOf(digest);
+  return token.isTooLarge === true || token.isOverBudget === true || digestContentOnce(token) === contentDigestOf(digest);
 }
 
 /** Content digests by ManagedToken object. Safe as a cache, because informers never modify objects. */
 const CONTENTS = new WeakMap<StoredToken, string>();
 
-function knownContent(token: StoredToken): string {
-  const content = CONTENTS.get(token) ?? contentDigest(token);
+function digestContentOnce(token: StoredToken): string {
+  const content = CONTENTS.get(token) ?? digestContent(token);
   CONTENTS.set(token, content);
   return content;
 }
@@ -112,7 +112,7 @@ export function isControlledBy({ metadata: { ownerReferences = [] } }: ApiObject
 
 /** Returns the rollout of the current template; `now` is its start if it is new. */
 export function rolloutOf({ spec, status }: StoredSet, now: string): Rollout {
-  const digest = templateDigest(spec.template);
+  const digest = digestTemplate(spec.template);
   const known = status?.rollout;
   return known?.templateDigest === digest ? known : { templateDigest: digest, startTime: now };
 }
@@ -182,10 +182,10 @@ function failedSince(token: StoredToken, { startTime }: Rollout): boolean {
 
 /** Orders ManagedTokens that are not ready last: they must not delay the others. */
 function byReadiness(a: Member, b: Member): number {
-  return readiness(a) - readiness(b);
+  return readinessRankOf(a) - readinessRankOf(b);
 }
 
-function readiness({ token }: Member): number {
+function readinessRankOf({ token }: Member): number {
   return token !== undefined && readyConditionOf(token)?.status === 'True' ? 0 : 1;
 }
 

@@ -30,7 +30,7 @@ export function decideRemoval({ uids, total, removed, confirmation }: Removals):
   const count = uids.length + (removed ?? 0);
   const isWithinLimit = count <= MAX_REMOVED || count <= (total + (removed ?? 0)) * MAX_SHARE;
   if (isWithinLimit) return removed === undefined ? { type: 'deferred' } : { type: 'allowed', isConfirmed: false };
-  const value = confirmationFor(uids);
+  const value = toConfirmation(uids);
   return confirmation === value ? { type: 'allowed', isConfirmed: true } : { type: 'paused', count: uids.length, value };
 }
 
@@ -44,7 +44,7 @@ const VALUE_LENGTH = 12;
  * Returns the value that confirms the removal of exactly these ManagedTokens. ManagedTokens that are re-created with the same names need
  * another value.
  */
-function confirmationFor(uids: readonly string[]): string {
+function toConfirmation(uids: readonly string[]): string {
   const hex = digestOf(JSON.stringify(uids.toSorted())).slice('sha256:'.length);
   return `${uids.length}-${hex.slice(0, VALUE_LENGTH)}`;
 }

@@ -5,7 +5,7 @@ import { SetAnnotation, SetConditionType } from '../../api/names.ts';
 import { type ProfileReason, ReadyReason, SetReason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
 import { type FieldError, formatFieldError } from '../../kubernetes/field-error.ts';
-import { goJson } from '../../std/go-text.ts';
+import { encodeGoJson } from '../../std/go-text.ts';
 import { toSentence } from '../../std/sentence.ts';
 import type { ProfilesAspect } from './cluster-profile.ts';
 import { isSettled, type Member, type Rollout, readyConditionOf, type SetObservation, type SetPlan, toMemberState } from './plan.ts';
@@ -28,10 +28,10 @@ const MAX_FAILURES = 10;
 const MAX_MESSAGE_LENGTH = 1_024;
 
 /** Returns the status to write; the current object if nothing changes. */
-export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSetStatus {
+export function toDesiredStatus(outcome: SetOutcome, now: number): ManagedTokenSetStatus {
   const { observation, rollout, profiles } = outcome;
   const { set, members } = observation;
-  const failures = members.flatMap((member) => failureOf(set, member, now));
+  const failures = members.flatMap((member) => toFailures(set, member, now));
   const ready = members.filter((member) => isReady(set, member)).length;
   const next = {
     observedGeneration: set.metadata.generation ?? 0,
@@ -41,25 +41,25 @@ export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSet
     updated: members.filter((member) => toMemberState(set, member) === 'current').length,
     failures: failures.slice(0, MAX_FAILURES),
     rollout,
-    conditions: conditionsFor(
+    conditions: toConditions(
       profiles === 'none' ? withoutProfiles(set) : set,
       [
-        readyCondition(outcome, ready, failures),
-        progressingCondition(outcome, failures, now),
+        toReadyCondition(outcome, ready, failures),
+        toProgressingCondition(outcome, failures, now),
         ...(profiles === undefined || profiles === 'none' ? [] : [[SetConditionType.clusterProfilesPublished, profiles] as const]),
       ],
       now,
     ),
   };
-  return unlessSame(set, next);
+  return keepIfSame(set, next);
 }
 
 /** Returns the status of a set whose spec is invalid; the current object if nothing changes. */
-export function invalidStatus(set: StoredSet, problems: readonly FieldError[], now: number): ManagedTokenSetStatus {
+export function toInvalidStatus(set: StoredSet, problems: readonly FieldError[], now: number): ManagedTokenSetStatus {
   const message = toSentence(`${ReadyReason.InvalidSpec}: ${problems.map(formatFieldError).join('; ')}`);
   const aspect = { status: 'False', reason: 'InvalidSpec', message } as const;
-  const conditions = conditionsFor(set, [[SetConditionType.ready, aspect] as const, [SetConditionType.progressing, aspect] as const], now);
-  return unlessSame(set, { ...set.status, observedGeneration: set.metadata.generation ?? 0, conditions });
+  const conditions = toConditions(set, [[SetConditionType.ready, aspect] as const, [SetConditionType.progressing, aspect] as const], now);
+  return keepIfSame(set, { ...set.status, observedGeneration: set.metadata.generation ?? 0, conditions });
 }
 
 interface Aspect {
@@ -70,7 +70,7 @@ interface Aspect {
 
 type TypedAspect = readonly [type: string, aspect: Aspect];
 
-function conditionsFor({ metadata, status }: StoredSet, aspects: readonly TypedAspect[], now: number): readonly ManagedTokenSetCondition[] {
+function toConditions({ metadata, status }: StoredSet, aspects: readonly TypedAspect[], now: number): readonly ManagedTokenSetCondition[] {
   const observedGeneration = metadata.generation ?? 0;
   return aspects.reduce<readonly ManagedTokenSetCondition[]>(
     (conditions, [type, aspect]) => withCondition(conditions, { type, ...aspect, observedGeneration }, now),
@@ -84,8 +84,8 @@ function withoutProfiles({ status = {}, ...set }: StoredSet): StoredSet {
   return { ...set, status: { ...status, conditions } };
 }
 
-function unlessSame({ status }: StoredSet, next: ManagedTokenSetStatus): ManagedTokenSetStatus {
-  return status !== undefined && goJson(status) === goJson(next) ? status : next;
+function keepIfSame({ status }: StoredSet, next: ManagedTokenSetStatus): ManagedTokenSetStatus {
+  return status !== undefined && encodeGoJson(status) === encodeGoJson(next) ? status : next;
 }
 
 function isReady(set: StoredSet, member: Member): boolean {
@@ -94,12 +94,13 @@ function isReady(set: StoredSet, member: Member): boolean {
   return isOurs && member.token !== undefined && readyConditionOf(member.token)?.status === 'True';
 }
 
-/** Returns the failure of a member; empty if there is none. */
-function failureOf(set: StoredSet, member: Member, now: number): readonly ManagedTokenSetFailure[] {
+/** Returns a list with the failure of a member; empty if there is none. */
+function toFailures(set: StoredSet, member: Member, now: number): readonly ManagedTokenSetFailure[] {
   const { clusterName, rendering, token, writeFailure } = member;
   const failure = (reason: string, message: string) => [{ clusterName, reason, message: message.slice(0, MAX_MESSAGE_LENGTH) }];
   const state = toMemberState(set, member);
-  if ('missing' in rendering) return failure('Forbidden', `${toSentence(ReadyReason.Forbidden)} ${deniedRemedy(set, rendering.missing)}`);
+  if ('missing' in rendering)
+    return failure('Forbidden', `${toSentence(ReadyReason.Forbidden)} ${formatDeniedRemedy(set, rendering.missing)}`);
   if ('problem' in rendering) return failure('TemplateInvalid', toSentence(`${SetReason.TemplateInvalid}: ${rendering.problem}`));
   if (state === 'conflict') {
     const remedy = `Delete ManagedToken ${token?.metadata.name}, or re-create the set with another name.`;
@@ -111,64 +112,64 @@ function failureOf(set: StoredSet, member: Member, now: number): readonly Manage
   return ready?.status === 'False' ? failure(ready.reason, ready.message) : [];
 }
 
-function deniedRemedy({ metadata, spec }: StoredSet, permission: string): string {
+function formatDeniedRemedy({ metadata, spec }: StoredSet, permission: string): string {
   const requester = `${metadata.namespace}/${spec.template.spec.requesterServiceAccountName}`;
   return `Allow service account ${requester} to ${permission}, or correct the template.`;
 }
 
-function readyCondition(outcome: SetOutcome, ready: number, failures: readonly ManagedTokenSetFailure[]): TypedAspect {
+function toReadyCondition(outcome: SetOutcome, ready: number, failures: readonly ManagedTokenSetFailure[]): TypedAspect {
   const { set, members } = outcome.observation;
-  if (!outcome.hasRequester) return [SetConditionType.ready, requesterNotFound(set)];
+  if (!outcome.hasRequester) return [SetConditionType.ready, toRequesterNotFound(set)];
   if (members.length === 0) return [SetConditionType.ready, toAspect('True', 'NoClusters')];
   if (ready === members.length) return [SetConditionType.ready, toAspect('True', 'AllReady')];
   const [first] = failures;
-  const detail = `${ready} of ${members.length} clusters are ready${first === undefined ? '' : `; ${firstFailure(first)}`}`;
+  const detail = `${ready} of ${members.length} clusters are ready${first === undefined ? '' : `; ${formatFirstFailure(first)}`}`;
   return [SetConditionType.ready, toAspect('False', 'NotAllReady', detail)];
 }
 
-function requesterNotFound({ metadata, spec }: StoredSet): Aspect {
+function toRequesterNotFound({ metadata, spec }: StoredSet): Aspect {
   const cause = `Service account ${metadata.namespace}/${spec.template.spec.requesterServiceAccountName} was not found.`;
   const message = `${cause} Create it, or correct spec.template.spec.requesterServiceAccountName.`;
   return { status: 'False', reason: 'RequesterNotFound', message };
 }
 
-function progressingCondition(
+function toProgressingCondition(
   { observation, hasRequester, plan, removal }: SetOutcome,
   failures: readonly ManagedTokenSetFailure[],
   now: number,
 ): TypedAspect {
   const { set, members, surplus } = observation;
   const type = SetConditionType.progressing;
-  if (removal.type === 'paused') return [type, toAspect('False', 'RemovalPaused', removalDetail(set, removal))];
+  if (removal.type === 'paused') return [type, toAspect('False', 'RemovalPaused', formatRemovalDetail(set, removal))];
   const [name] = plan.stoppedBy;
   if (name !== undefined) {
     const failure = failures.find(({ clusterName }) => clusterName === name);
     const kept = plan.waiting === 1 ? '1 cluster keeps' : `${plan.waiting} clusters keep`;
     const rest = `${kept} the earlier template. Correct the template, or the cause of the failure`;
-    return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : `cluster ${name} failed`}. ${rest}`)];
+    return [type, toAspect('False', 'RolloutStopped', `${failure ? formatFirstFailure(failure) : `cluster ${name} failed`}. ${rest}`)];
   }
   const pending = members.filter((member) => isPending(set, member, now)).length;
   if (pending === 0 && surplus.length === 0) {
-    return [type, hasRequester ? toAspect('False', 'Complete') : requesterNotFound(set)];
+    return [type, hasRequester ? toAspect('False', 'Complete') : toRequesterNotFound(set)];
   }
   const removals = surplus.length === 0 ? '' : `; ManagedTokens to remove: ${surplus.length}`;
   return [type, toAspect('True', 'RollingOut', `${members.length - pending} of ${members.length} clusters are finished${removals}`)];
 }
 
-/** Returns whether a member's ManagedToken will change without another change to the set. */
+/** Returns whether Purser still has to write or remove a member's ManagedToken, or waits for its result. */
 function isPending(set: StoredSet, member: Member, now: number): boolean {
   const state = toMemberState(set, member);
   if (state === 'invalid' || state === 'denied' || state === 'conflict') return false;
   return state !== 'current' || member.token === undefined || !isSettled(member.token, now);
 }
 
-function removalDetail({ metadata }: StoredSet, { count, value }: Extract<RemovalDecision, { type: 'paused' }>): string {
+function formatRemovalDetail({ metadata }: StoredSet, { count, value }: Extract<RemovalDecision, { type: 'paused' }>): string {
   const command = `kubectl annotate -n ${metadata.namespace} mts/${metadata.name} ${SetAnnotation.confirmRemoval}=${value} --overwrite`;
   const surplus = count === 1 ? '1 ManagedToken no longer has' : `${count} ManagedTokens no longer have`;
   return `${surplus} a Cluster that the selector matches and the requester may issue tokens for. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
 }
 
-function firstFailure({ clusterName, reason, message }: ManagedTokenSetFailure): string {
+function formatFirstFailure({ clusterName, reason, message }: ManagedTokenSetFailure): string {
   return `cluster ${clusterName} failed with ${reason}: ${message.replace(/\.$/, '')}`;
 }
 

@@ -5,9 +5,9 @@ import type { ManagedTokenSet, ManagedTokenSetTemplate } from '../../api/managed
 import { SetAnnotation, TokensGroup } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
-import { dns1123SubdomainProblems, labelValueProblems } from '../../kubernetes/names.ts';
+import { validateDns1123Subdomain, validateLabelValue } from '../../kubernetes/names.ts';
 import { digestIfLong, digestOf } from '../../std/digest.ts';
-import { goJson } from '../../std/go-text.ts';
+import { encodeGoJson } from '../../std/go-text.ts';
 
 /** A ManagedTokenSet as the informer keeps it. */
 export interface StoredSet extends Stored<ManagedTokenSet> {
@@ -42,12 +42,12 @@ type StringMap = Readonly<Record<string, string>>;
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 const MAX_ANNOTATION_LENGTH = 1_024;
-/** Number of hexadecimal digits in the hash of a shortened name or label value; enough to prevent a second text with a given hash. */
+/** Number of hexadecimal digits in the hash of a shortened name or label value. A second text with a given hash is infeasible to find. */
 const HASH_LENGTH = 16;
 const DIGEST_LENGTH = 16;
 
 /** Returns the name of a cluster's ManagedToken. An overlong name is shortened, and ends with a hash. */
-export function childName(setName: string, clusterName: string): string {
+export function toChildName(setName: string, clusterName: string): string {
   return fit(`${setName}-${clusterName}`, MAX_NAME_LENGTH);
 }
 
@@ -66,21 +66,21 @@ export function renderToken({ metadata, spec: { template } }: StoredSet, cluster
   const labels = labelsOf(template.metadata.labels);
   const annotations = annotationsOf(template.metadata.annotations);
   const problem =
-    (secretName === undefined ? undefined : problemOf('spec.secret.name', secretName, dns1123SubdomainProblems)) ??
-    labelsProblem('spec.secret.labels', renderedSecret.labels) ??
-    labelsProblem('metadata.labels', labels) ??
-    annotationsProblem('spec.secret.annotations', renderedSecret.annotations) ??
-    annotationsProblem('metadata.annotations', annotations);
+    (secretName === undefined ? undefined : findProblem('spec.secret.name', secretName, validateDns1123Subdomain)) ??
+    findLabelsProblem('spec.secret.labels', renderedSecret.labels) ??
+    findLabelsProblem('metadata.labels', labels) ??
+    findAnnotationsProblem('spec.secret.annotations', renderedSecret.annotations) ??
+    findAnnotationsProblem('metadata.annotations', annotations);
   if (problem !== undefined) return { problem };
-  const rendered = { name: childName(metadata.name, cluster.name), spec: { ...spec, clusterName: cluster.name, secret: renderedSecret } };
-  const digest = `${templateDigest(template)}-${contentDigest({ spec: rendered.spec, metadata: { labels, annotations } })}`;
+  const rendered = { name: toChildName(metadata.name, cluster.name), spec: { ...spec, clusterName: cluster.name, secret: renderedSecret } };
+  const digest = `${digestTemplate(template)}-${digestContent({ spec: rendered.spec, metadata: { labels, annotations } })}`;
   return { rendered: { ...rendered, labels, annotations: { ...annotations, [SetAnnotation.templateDigest]: digest }, digest } };
 }
 
-export function templateDigest(template: ManagedTokenSetTemplate): string {
+export function digestTemplate(template: ManagedTokenSetTemplate): string {
   const known = DIGESTS.get(template);
   if (known !== undefined) return known;
-  const digest = shortDigest(goJson(template));
+  const digest = computeShortDigest(encodeGoJson(template));
   DIGESTS.set(template, digest);
   return digest;
 }
@@ -89,16 +89,16 @@ export function templateDigest(template: ManagedTokenSetTemplate): string {
 const DIGESTS = new WeakMap<ManagedTokenSetTemplate, string>();
 
 /** Returns the digest of the template that a ManagedToken was rendered from; undefined if its annotation does not name one. */
-export function recordedTemplateDigest({ annotations }: ObjectMeta): string | undefined {
+export function recordedTemplateDigestOf({ annotations }: ObjectMeta): string | undefined {
   return annotations?.[SetAnnotation.templateDigest]?.split('-')[0];
 }
 
 /** Returns the digest of the parts that a ManagedToken has from the template; for a rendering, or for a ManagedToken from the informer. */
-export function contentDigest({ spec, metadata }: { readonly spec: ManagedToken['spec']; readonly metadata: TemplateMetadata }): string {
-  return shortDigest(goJson([spec, encodeTemplateMetadata(metadata)]));
+export function digestContent({ spec, metadata }: { readonly spec: ManagedToken['spec']; readonly metadata: TemplateMetadata }): string {
+  return computeShortDigest(encodeGoJson([spec, encodeTemplateMetadata(metadata)]));
 }
 
-/** Returns the content digest in the digest of a rendering. */
+/** Returns the content digest in the digest of a rendering; undefined if there is none. */
 export function contentDigestOf(digest: string): string | undefined {
   return digest.split('-')[1];
 }
@@ -109,7 +109,7 @@ export function contentDigestOf(digest: string): string | undefined {
  */
 export function encodeTemplateMetadata({ labels = {}, annotations = {} }: TemplateMetadata): string {
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith(`${TokensGroup}/`));
-  return goJson([labels, Object.fromEntries(own.map(([key, value]) => [key, digestIfLong(value)]))]);
+  return encodeGoJson([labels, Object.fromEntries(own.map(([key, value]) => [key, digestIfLong(value)]))]);
 }
 
 interface TemplateMetadata {
@@ -131,39 +131,39 @@ const PLACEHOLDER = /\{\{(?:cluster|label "([A-Za-z0-9][-A-Za-z0-9_./]*)")\}\}/g
 function fit(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const cut = text.slice(0, maxLength - HASH_LENGTH - 1).replace(/[-._]+$/, '');
-  return `${cut}-${hexOf(text).slice(0, HASH_LENGTH)}`;
+  return `${cut}-${toHexDigest(text).slice(0, HASH_LENGTH)}`;
 }
 
 function mapValues(texts: StringMap, change: (text: string) => string): StringMap {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, change(text)]));
 }
 
-function labelsProblem(field: string, texts: StringMap = {}): string | undefined {
-  return firstProblem(field, texts, labelValueProblems);
+function findLabelsProblem(field: string, texts: StringMap = {}): string | undefined {
+  return findFirstProblem(field, texts, validateLabelValue);
 }
 
-function annotationsProblem(field: string, texts: StringMap = {}): string | undefined {
+function findAnnotationsProblem(field: string, texts: StringMap = {}): string | undefined {
   const tooLong = `must have at most ${MAX_ANNOTATION_LENGTH} characters`;
-  return firstProblem(field, texts, (text) => (Array.from(text).length > MAX_ANNOTATION_LENGTH ? [tooLong] : []));
+  return findFirstProblem(field, texts, (text) => (Array.from(text).length > MAX_ANNOTATION_LENGTH ? [tooLong] : []));
 }
 
-function firstProblem(field: string, texts: StringMap, problemsOf: (text: string) => readonly string[]): string | undefined {
+function findFirstProblem(field: string, texts: StringMap, problemsOf: (text: string) => readonly string[]): string | undefined {
   for (const [key, text] of Object.entries(texts)) {
-    const problem = problemOf(`${field}[${key}]`, text, problemsOf);
+    const problem = findProblem(`${field}[${key}]`, text, problemsOf);
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function problemOf(field: string, text: string, problemsOf: (text: string) => readonly string[]): string | undefined {
+function findProblem(field: string, text: string, problemsOf: (text: string) => readonly string[]): string | undefined {
   const [problem] = problemsOf(text);
   return problem === undefined ? undefined : `${field} is ${JSON.stringify(text.slice(0, MAX_NAME_LENGTH))}: ${problem}`;
 }
 
-function shortDigest(text: string): string {
-  return hexOf(text).slice(0, DIGEST_LENGTH);
+function computeShortDigest(text: string): string {
+  return toHexDigest(text).slice(0, DIGEST_LENGTH);
 }
 
-function hexOf(text: string): string {
+function toHexDigest(text: string): string {
   return digestOf(text).slice('sha256:'.length);
 }

@@ -50,7 +50,7 @@ export function createAuthority(now: number): Certificate {
 /** Issues a certificate for a server with these DNS names and IP addresses. Valid for a year, but not beyond the authority's expiry. */
 export function issueServerCertificate(authority: Certificate, names: readonly string[], now: number): Certificate {
   const extensions = [
-    ...leafExtensions(SERVER_AUTH),
+    ...encodeLeafExtensions(SERVER_AUTH),
     encodeExtension(SUBJECT_ALT_NAME, encodeSequence(...names.map(encodeAlternativeName))),
   ];
   return issueLeaf(authority, { name: names[0] ?? '', groups: [] }, extensions, now);
@@ -58,7 +58,7 @@ export function issueServerCertificate(authority: Certificate, names: readonly s
 
 /** Issues a client certificate for a user with groups. Valid for a year, but not beyond the authority's expiry. */
 export function issueClientCertificate(authority: Certificate, subject: CertificateSubject, now: number): Certificate {
-  return issueLeaf(authority, subject, leafExtensions(CLIENT_AUTH), now);
+  return issueLeaf(authority, subject, encodeLeafExtensions(CLIENT_AUTH), now);
 }
 
 interface Draft {
@@ -96,7 +96,7 @@ const AUTHORITY_EXTENSIONS = [
   encodeExtension(KEY_USAGE, encodeBitString(Buffer.from([0b0000_0110]), 1), true),
 ];
 
-function leafExtensions(purpose: string): readonly Buffer[] {
+function encodeLeafExtensions(purpose: string): readonly Buffer[] {
   return [
     encodeExtension(BASIC_CONSTRAINTS, encodeSequence(), true),
     // digitalSignature.
@@ -151,8 +151,8 @@ function toAddressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
   // The URL parser normalizes IPv6 addresses to hexadecimal groups.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const groups = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
-  const [before, after] = [groups(head), groups(tail ?? '')];
+  const parseGroups = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const [before, after] = [parseGroups(head), parseGroups(tail ?? '')];
   const words = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
   return Buffer.from(words.flatMap((word) => [word >> 8, word & 0xff]));
 }

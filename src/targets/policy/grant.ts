@@ -34,7 +34,7 @@ export interface TargetTokenRequest {
 export interface TokenLimits {
   /** Maximum lifetime, in seconds; longer requested lifetimes are shortened. Unlimited if undefined. */
   readonly maxExpirationSeconds?: number;
-  /** Audiences that tokens may have; all if undefined. */
+  /** Audiences that tokens are allowed to have; all if undefined. */
   readonly allowedAudiences?: readonly string[];
   /** Audiences that the façade accepts in callers' tokens. ManagedTokens get no tokens for these audiences. */
   readonly facadeAudiences?: readonly string[];
@@ -46,8 +46,8 @@ export function toTokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitS
   return omitUndefined({ maxExpirationSeconds, allowedAudiences });
 }
 
-type Settable = Pick<TokenLimits, 'maxExpirationSeconds' | 'allowedAudiences'>;
-type LimitSettings = { readonly [Limit in keyof Settable]: Settable[Limit] | undefined };
+type SettableLimits = Pick<TokenLimits, 'maxExpirationSeconds' | 'allowedAudiences'>;
+type LimitSettings = { readonly [Limit in keyof SettableLimits]: SettableLimits[Limit] | undefined };
 
 /** Parts of a request that differ between issuances of one ManagedToken. */
 export interface IssueDetails {
@@ -59,29 +59,29 @@ export interface IssueDetails {
   readonly apiAudiences?: readonly string[];
 }
 
-export function tokenRequestFor(
+export function toTargetTokenRequest(
   { metadata, spec }: ManagedToken,
   { anchorUID, accountUID, apiAudiences = [] }: IssueDetails,
   limits: TokenLimits = {},
 ): TargetTokenRequest {
-  const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
+  const boundObject = toBoundObject(spec, metadata.uid, anchorUID);
   return omitUndefined({
     namespace: spec.serviceAccount.namespace,
     name: spec.serviceAccount.name,
     audiences: spec.audiences ?? apiAudiences,
-    expirationSeconds: requestedSeconds(spec.expirationSeconds, limits),
+    expirationSeconds: limitLifetimeSeconds(spec.expirationSeconds, limits),
     boundObject,
     accountUID: accountUID || undefined,
   });
 }
 
 /** Returns the lifetime to request, shortened to the maximum of the installation. */
-export function requestedSeconds(expirationSeconds: number, { maxExpirationSeconds = Infinity }: TokenLimits): number {
+export function limitLifetimeSeconds(expirationSeconds: number, { maxExpirationSeconds = Infinity }: TokenLimits): number {
   return Math.min(expirationSeconds, maxExpirationSeconds);
 }
 
 /** Returns the name of the anchor Secret that tokens with revocation BoundSecret are bound to. */
-export function anchorName(tokenUID: string): string {
+export function toAnchorName(tokenUID: string): string {
   return `purser-${tokenUID}`;
 }
 
@@ -97,9 +97,9 @@ export function isSilentlyExtended({
 }
 
 /** Returns the object that tokens of this spec are bound to; without `anchorUID`, the UID of an anchor is omitted. */
-export function boundObjectOf(spec: ManagedToken['spec'], tokenUID = '', anchorUID?: string): BoundObject | undefined {
+export function toBoundObject(spec: ManagedToken['spec'], tokenUID = '', anchorUID?: string): BoundObject | undefined {
   if (spec.revocation === 'BoundSecret')
-    return omitUndefined<BoundObject>({ kind: 'Secret', name: anchorName(tokenUID), uid: anchorUID || undefined });
+    return omitUndefined<BoundObject>({ kind: 'Secret', name: toAnchorName(tokenUID), uid: anchorUID || undefined });
   if (spec.boundObjectRef === undefined) return undefined;
   const { kind, name, uid } = spec.boundObjectRef;
   return omitUndefined({ kind, name, uid: uid || undefined });
@@ -139,22 +139,25 @@ export interface GrantResponse {
  */
 export function checkGrant(request: TargetTokenRequest, response: GrantResponse, serverAt: number): readonly string[] {
   const problems = [
-    ...tokenProblems(response.token, maxTokenLength(request)),
-    ...expiryProblems(parseTimestamp(response.expirationTimestamp), serverAt),
-    ...(response.claims ? claimProblems(request, response.claims, serverAt) : []),
+    ...findTokenProblems(response.token, computeMaxTokenLength(request)),
+    ...findExpiryProblems(parseTimestamp(response.expirationTimestamp), serverAt),
+    ...(response.claims ? findClaimProblems(request, response.claims, serverAt) : []),
     ...(response.claims && !isForAudiences(request, response) ? ['the audiences of the token differ from those requested'] : []),
   ];
   return [...new Set(problems)];
 }
 
 /** Returns the lifetime of the token: the shorter of the lifetimes in its claims and in the response. */
-export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantResponse, 'token'>, serverAt: number): number {
+export function computeGrantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantResponse, 'token'>, serverAt: number): number {
   const expiresAt = Math.min(parseTimestamp(expirationTimestamp) ?? 0, claims?.expiresAt ?? Infinity);
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
 }
 
 /** Returns the audiences of the token: the requested ones or, for a request without audiences, those that the target granted. */
-export function grantedAudiences({ audiences: requested }: TargetTokenRequest, { audiences, claims }: GrantResponse): readonly string[] {
+export function selectGrantedAudiences(
+  { audiences: requested }: TargetTokenRequest,
+  { audiences, claims }: GrantResponse,
+): readonly string[] {
   return requested.length > 0 ? requested : (claims?.audiences ?? audiences ?? []);
 }
 
@@ -173,26 +176,27 @@ const BEHIND_MS = 600_000;
  * Returns the maximum length of the token for a request. The token contains all audiences in base64, with each character escaped as at most
  * six characters.
  */
-export function maxTokenLength({ audiences }: Pick<TargetTokenRequest, 'audiences'>): number {
+export function computeMaxTokenLength({ audiences }: Pick<TargetTokenRequest, 'audiences'>): number {
   return MAX_TOKEN_LENGTH + 8 * audiences.reduce((sum, { length }) => sum + length, 0);
 }
 
-function tokenProblems(token: string, maxLength: number): readonly string[] {
+function findTokenProblems(token: string, maxLength: number): readonly string[] {
   if (token === '') return ['the response contains no token'];
   if (token.length > maxLength) return ['the token is too long'];
   return isBearerToken(token) ? [] : ['the token contains characters that are not allowed in bearer tokens'];
 }
 
-function expiryProblems(expiresAt: number | undefined, serverAt: number): readonly string[] {
+function findExpiryProblems(expiresAt: number | undefined, serverAt: number): readonly string[] {
   if (expiresAt === undefined) return ['the response contains no expiry'];
   return expiresAt > serverAt ? [] : ['the token has expired'];
 }
 
-function claimProblems(request: TargetTokenRequest, claims: TokenClaims, serverAt: number): readonly string[] {
+function findClaimProblems(request: TargetTokenRequest, claims: TokenClaims, serverAt: number): readonly string[] {
   const checks: readonly (readonly [boolean, string])[] = [
-    [claims.subject === toServiceAccountUsername(request), 'the token is for another service account'],
-    [isBound(request, claims), 'the token is not bound to the requested object'],
-    [claims.expiresAt !== undefined && claims.expiresAt > serverAt, 'the token has expired'],
+    [claims.subject === toServiceAccountUsername(request), 'the token is not for the requested service account'],
+    [isBound(request, claims), 'the token is not bound as requested'],
+    [claims.expiresAt !== undefined, 'the token has no expiry'],
+    [(claims.expiresAt ?? Infinity) > serverAt, 'the token has expired'],
     [startsBy(claims.issuedAt, serverAt + AHEAD_MS), 'the issue time of the token is in the future'],
     [startsBy(claims.notBefore, serverAt + AHEAD_MS), 'the token is not valid yet'],
     [(claims.issuedAt ?? serverAt) >= serverAt - BEHIND_MS, 'the token was issued more than 10 minutes ago'],

@@ -3,7 +3,7 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 
 /** Returns `namespace/name` of the credential Secret; empty if the Cluster represents the hub or has no credential. */
-export function credentialKey({ spec }: Cluster): string {
+export function credentialKeyOf({ spec }: Cluster): string {
   const controller = spec.authInfo?.controller;
   return controller?.kind === 'Secret' ? `${controller.namespace}/${controller.name}` : '';
 }
@@ -27,7 +27,7 @@ export function isIssuedWith(issued: IssuingCredential, { clusterUID, credential
 }
 
 /** Returns the normalized https URL of a registered address; undefined if the address is not allowed. */
-export function serverUrl(serverAddress: string): string | undefined {
+export function normalizeServer(serverAddress: string): string | undefined {
   if (!ADDRESS.test(serverAddress)) return undefined;
   const text = serverAddress.startsWith(SCHEME) ? serverAddress : `${SCHEME}${serverAddress}`;
   if (!URL.canParse(text)) return undefined;

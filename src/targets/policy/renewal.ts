@@ -4,7 +4,7 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ClusterReason } from '../../api/reasons.ts';
 import { parseDuration } from '../../std/duration.ts';
-import { nextTurnAt } from '../../std/hash.ts';
+import { computeNextTurnAt } from '../../std/hash.ts';
 
 export interface RenewalTerms {
   /** True if Purser renews the credential automatically. */
@@ -19,7 +19,7 @@ export interface RenewalTerms {
  * Returns the terms for the Clusters that share a credential: the shortest lifetime, the longest overlap, and automatic renewal only if no
  * Cluster has set it to Manual.
  */
-export function renewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): RenewalTerms {
+export function combineRenewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): RenewalTerms {
   const all = clusters.map(({ spec }) => spec.credential);
   return {
     isAutomatic: all.length > 0 && all.every((terms) => (terms?.renewal ?? 'Auto') === 'Auto'),
@@ -32,7 +32,7 @@ export function renewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): Renewa
  * Returns the time for which a replaced token stays valid. It is the overlap, but at most half of the granted lifetime, because the token
  * is then renewed again, and at least the probe interval, within which every replica notices a renewed token.
  */
-export function effectiveOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'>, lifetimeMs: number, probeIntervalMs: number): number {
+export function computeOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'>, lifetimeMs: number, probeIntervalMs: number): number {
   return Math.max(Math.min(overlapMs, lifetimeMs / 2), probeIntervalMs);
 }
 
@@ -72,20 +72,24 @@ export interface RenewalFailure {
  * Returns the time at which a token is due for renewal; undefined if Purser does not renew the token automatically, or if Purser obtained
  * the token itself and its lifetime is unknown. `uid` is the UID of the registered Secret.
  */
-export function renewalDueAt(token: TokenInUse, { isAutomatic }: Pick<RenewalTerms, 'isAutomatic'>, uid: string): number | undefined {
+export function computeRenewalDueAt(
+  token: TokenInUse,
+  { isAutomatic }: Pick<RenewalTerms, 'isAutomatic'>,
+  uid: string,
+): number | undefined {
   if (!isAutomatic) return undefined;
-  return token.isSupplied ? (token.issuedAt ?? 0) : halfLifeAt(token, uid);
+  return token.isSupplied ? (token.issuedAt ?? 0) : computeRenewalSlotAt(token, uid);
 }
 
 /**
  * Returns a time after at least an eighth and at most about half of the lifetime; undefined if the lifetime is unknown. Each credential has
  * its own slot in each half of a lifetime, so that credentials that were renewed together are not renewed together again.
  */
-export function halfLifeAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {
+export function computeRenewalSlotAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {
   if (issuedAt === undefined || expiresAt === undefined) return undefined;
   const halfMs = Math.max((expiresAt - issuedAt) / 2, 1);
   // The recorded time of a renewal in its slot can be before the slot, because it is truncated to a whole second.
-  const slotMs = nextTurnAt('renew', uid, issuedAt + ROUNDING_MS, halfMs) - issuedAt;
+  const slotMs = computeNextTurnAt('renew', uid, issuedAt + ROUNDING_MS, halfMs) - issuedAt;
   const minAgeMs = halfMs / 4;
   const ageMs = slotMs >= minAgeMs ? slotMs : minAgeMs + 3 * slotMs;
   return issuedAt + Math.max(Math.floor(ageMs), MIN_AGE_MS);
@@ -94,7 +98,7 @@ export function halfLifeAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' 
 const ROUNDING_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Defaults and limits of the schema, which also apply to objects that are older than the schema. */
+// Defaults and limits of the schema, which also apply to objects that are older than the schema.
 const LIFETIME_MS = 168 * HOUR_MS;
 const MIN_LIFETIME_MS = 10 * MINUTE_MS;
 const MAX_LIFETIME_MS = 720 * HOUR_MS;

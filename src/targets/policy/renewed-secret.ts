@@ -57,7 +57,7 @@ export const MAX_REPLACED = 8;
 export const MAX_RECORDED = 64;
 
 /** Returns the name of the Secret with the renewed token of a registered Secret. */
-export function renewedName(registeredName: string): string {
+export function toRenewedName(registeredName: string): string {
   return `${registeredName}${RenewedSuffix}`;
 }
 
@@ -91,7 +91,7 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   if (registeredDigest === undefined || tokenDigest === undefined || renewedAt === undefined || expiresAt === undefined) return undefined;
   const retiredAt = parseTimestamp(annotations[RenewalAnnotation.retiredAt]);
   const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
-  const replaced = replacedOf(annotations);
+  const replaced = parseReplaced(annotations);
   const {
     [RenewalAnnotation.renewRequest]: renewRequest,
     [RenewalAnnotation.revokeRequest]: revokeRequest,
@@ -135,7 +135,7 @@ export function toReplacedAnchors(renewed: Secret, now: number): readonly Replac
   if (!isOverwritable(renewed)) return [];
   const { annotations = {} } = renewed.metadata;
   const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
-  return [...(anchor ? [{ ...anchor, replacedAt: toWholeSecond(now) }] : []), ...replacedOf(annotations)];
+  return [...(anchor ? [{ ...anchor, replacedAt: toWholeSecond(now) }] : []), ...parseReplaced(annotations)];
 }
 
 /**
@@ -149,7 +149,7 @@ export function toRenewedSecret(registered: Stored<Secret>, token: Sensitive<str
   return {
     metadata: {
       namespace,
-      name: renewedName(name),
+      name: toRenewedName(name),
       labels: { [Label.renewed]: LabelValue.renewed },
       annotations: {
         [RenewalAnnotation.registeredDigest]: record.registeredDigest,
@@ -190,7 +190,7 @@ function encodeReplaced({ namespace, name, uid, replacedAt }: ReplacedAnchor): s
   return JSON.stringify({ namespace, name, uid, replacedAt: formatTimestamp(replacedAt) });
 }
 
-function replacedOf(annotations: Readonly<Record<string, string>>): readonly ReplacedAnchor[] {
+function parseReplaced(annotations: Readonly<Record<string, string>>): readonly ReplacedAnchor[] {
   const listed = parseJson(annotations[RenewalAnnotation.replacedAnchors]);
   return (Array.isArray(listed) ? listed : []).slice(0, MAX_RECORDED).flatMap((each) => {
     const anchor = toAnchor(each);

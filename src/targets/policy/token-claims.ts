@@ -2,7 +2,7 @@
 
 import { type Fields, fieldsOf, identifierOf, isFields } from '../../kubernetes/untrusted.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
-import { LATEST_AT } from '../../std/timestamp.ts';
+import { LATEST_TIMESTAMP } from '../../std/timestamp.ts';
 
 /**
  * The claims of a JWT. Claims that are missing or of the wrong type are absent; `audiences` is empty in that case. Times are in
@@ -25,13 +25,13 @@ export interface TokenClaims {
 
 /** Returns the claims of a JWT; undefined for any other string, and for one that is too long. Never throws. */
 export function parseTokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenClaims | undefined {
-  const payload = token.length > maxLength ? undefined : payloadOf(token);
+  const payload = token.length > maxLength ? undefined : parsePayload(token);
   if (payload === undefined) return undefined;
   const kubernetes = fieldsOf(payload['kubernetes.io']);
   return omitUndefined({
     issuer: textOf(payload['iss']),
     subject: textOf(payload['sub']),
-    audiences: audiencesOf(payload['aud']),
+    audiences: toAudiences(payload['aud']),
     issuedAt: parseNumericDate(payload['iat']),
     notBefore: parseNumericDate(payload['nbf']),
     expiresAt: parseNumericDate(payload['exp']),
@@ -43,11 +43,14 @@ export function parseTokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): T
   });
 }
 
-/** Maximum length of a token with a few audiences, in characters; Kubernetes tokens have about a thousand. */
+/**
+ * Maximum length of a token, in characters; `computeMaxTokenLength` adds to it for many audiences. A typical Kubernetes token has about 1,000
+ * characters.
+ */
 export const MAX_TOKEN_LENGTH = 16_384;
 const JWT = /^[\w-]+\.([\w-]+)\.[\w-]*$/;
 
-function payloadOf(token: string): Fields | undefined {
+function parsePayload(token: string): Fields | undefined {
   const payload = JWT.exec(token)?.[1];
   if (payload === undefined) return undefined;
   try {
@@ -62,14 +65,14 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function audiencesOf(value: unknown): readonly string[] {
+function toAudiences(value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list.filter((audience) => typeof audience === 'string');
 }
 
 /** Converts the time in a claim, in seconds with an optional fraction, to milliseconds. */
 function parseNumericDate(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_AT) : undefined;
+  return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_TIMESTAMP) : undefined;
 }
 
 /** Returns whether an issuer resolves only inside a cluster. Many clusters have such an issuer by default and do not trust each other. */

@@ -4,7 +4,7 @@
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
-import { serverUrl } from '../../targets/policy/registration.ts';
+import { normalizeServer } from '../../targets/policy/registration.ts';
 
 type SecretSpec = ManagedToken['spec']['secret'];
 type Output = SecretSpec['outputs'][number];
@@ -180,7 +180,7 @@ export interface OutputEndpoints {
 /** Returns the content of the Secret except the token; undefined if the spec names an address that is not among `servers`. */
 export function toOutputContent({ spec }: ManagedToken, { servers, caBundle }: OutputEndpoints): OutputContent | undefined {
   const { server: wanted } = spec.secret;
-  const server = wanted === undefined ? servers[0] : servers.find((each) => each === serverUrl(wanted));
+  const server = wanted === undefined ? servers[0] : servers.find((each) => each === normalizeServer(wanted));
   if (server === undefined) return undefined;
   const { outputs, argocd, keys } = spec.secret;
   return omitUndefined({
@@ -222,7 +222,7 @@ export function isOutputLabel(key: string): boolean {
 }
 
 /** Returns the keys of outputs that hold the token in any encoding: those whose text differs for two tokens. */
-export function tokenKeys(): readonly string[] {
+export function findTokenKeys(): readonly string[] {
   const [one, other] = ['one', 'other'].map((bearer) => [...outputForms.values()].map((form) => form.render(SAMPLE, bearer)));
   const differing = (one ?? []).flatMap((texts, index) => Object.keys(texts).filter((key) => texts[key] !== other?.[index]?.[key]));
   return [TOKEN_KEY, ...new Set(differing)];
@@ -232,7 +232,7 @@ export function tokenKeys(): readonly string[] {
  * Returns whether a key never holds the token: an output uses the key for another value, and `keyProblem` rejects the key for the token.
  */
 export function isTokenFree(key: string): boolean {
-  return !tokenKeys().includes(key) && [...outputForms.values()].some(({ keys }) => Object.hasOwn(keys, key));
+  return !findTokenKeys().includes(key) && [...outputForms.values()].some(({ keys }) => Object.hasOwn(keys, key));
 }
 
 /** Returns the problem with an item of `spec.secret.keys`; undefined if there is none. */

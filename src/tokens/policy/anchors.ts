@@ -3,7 +3,7 @@
 // of the ManagedToken.
 
 import { AnchorFinalizer } from '../../api/names.ts';
-import { anchorName } from '../../targets/policy/grant.ts';
+import { toAnchorName } from '../../targets/policy/grant.ts';
 import { type IssuingCredential, isIssuedWith } from '../../targets/policy/registration.ts';
 import type { TokenRecord } from './record.ts';
 import type { StoredToken } from './spec.ts';
@@ -27,12 +27,12 @@ export const MAX_ANCHORS = 16;
 /**
  * Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined if the record names none.
  */
-export function recordedAnchor(
+export function parseRecordedAnchor(
   { metadata }: StoredToken,
   record: TokenRecord | undefined,
 ): (AnchorLocation & { readonly uid?: string }) | undefined {
   const [kind, name, uid] = record?.issuedFor.boundTo.split('/') ?? [];
-  if (record === undefined || kind !== 'Secret' || name !== anchorName(metadata.uid)) return undefined;
+  if (record === undefined || kind !== 'Secret' || name !== toAnchorName(metadata.uid)) return undefined;
   const [, , namespace = ''] = record.issuedFor.subject.split(':');
   return { cluster: record.issuedFor.cluster, namespace, ...(uid && { uid }) };
 }
@@ -75,15 +75,19 @@ export function withWantedAnchor(token: StoredToken, { clusterUID, credential }:
   return [...withoutEntries(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, clusterUID, credential }];
 }
 
-/** Returns the entry of status.anchors at the location for tokens of this spec, if its anchor is for another service account. */
-export function otherAccountAnchor(token: StoredToken): AnchorEntry | undefined {
+/**
+ * Returns the entry of status.anchors at the location for tokens of this spec if its anchor is for another service account; undefined
+ * otherwise.
+ */
+export function findOtherServiceAccountAnchor(token: StoredToken): AnchorEntry | undefined {
   return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isWanted(entry, token));
 }
 
 /**
- * Returns the entry of status.anchors at the location for tokens of this spec, if it was written for another Cluster object or credential.
+ * Returns the entry of status.anchors at the location for tokens of this spec if it was written for another Cluster object or credential;
+ * undefined otherwise.
  */
-export function replacedAnchor(token: StoredToken, issuingCredential: IssuingCredential): AnchorEntry | undefined {
+export function findReplacedAnchor(token: StoredToken, issuingCredential: IssuingCredential): AnchorEntry | undefined {
   return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isIssuedWith(entry, issuingCredential));
 }
 
@@ -97,8 +101,8 @@ export function hasSameEntries(a: readonly AnchorEntry[], b: readonly AnchorEntr
  * Returns the anchor that the Secret's record names but status.anchors does not list; undefined if there is none. Tenants can write the
  * record, so Purser reports such an anchor and sends nothing to its cluster.
  */
-export function unlistedAnchor(token: StoredToken, record: TokenRecord | undefined): AnchorLocation | undefined {
-  const recorded = recordedAnchor(token, record);
+export function findUnlistedAnchor(token: StoredToken, record: TokenRecord | undefined): AnchorLocation | undefined {
+  const recorded = parseRecordedAnchor(token, record);
   if (recorded === undefined || anchorsOf(token).some((entry) => isSameLocation(entry, recorded))) return undefined;
   const { cluster, namespace } = recorded;
   return CLUSTER.test(cluster) && NAMESPACE.test(namespace) ? { cluster, namespace } : undefined;

@@ -7,7 +7,7 @@ import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
 import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
 import { toSentence } from '../../std/sentence.ts';
-import { anchorName } from '../../targets/policy/grant.ts';
+import { toAnchorName } from '../../targets/policy/grant.ts';
 import { outputsForAPI } from '../outputs/outputs.ts';
 import type { AnchorLocation } from './anchors.ts';
 import type { SecretConflict } from './secret.ts';
@@ -44,13 +44,13 @@ export function tokenFailure(reason: FailureReason, token: StoredToken, response
  * Returns the message for a requester without permission; `issueName` is the most specific name of the permission. `protection` is the
  * reason why a less specific name is not enough, or empty.
  */
-export function forbiddenMessage(token: StoredToken, issueName: string, protection = ''): string {
+export function formatForbiddenMessage(token: StoredToken, issueName: string, protection = ''): string {
   const missing = `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}.`;
   const remedy = 'Grant the permission with a ClusterRole and a ClusterRoleBinding.';
   return protection === '' ? `${missing} ${remedy}` : `${missing} ${remedy} ${toSentence(protection)}`;
 }
 
-export function requesterMissingMessage({ metadata, spec }: StoredToken): string {
+export function formatMissingRequesterMessage({ metadata, spec }: StoredToken): string {
   return `Service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which requests the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
 }
 
@@ -58,7 +58,7 @@ export function requesterMissingMessage({ metadata, spec }: StoredToken): string
  * Returns the message of a failure for conditions and events. Messages that quote a response are shortened; Purser's own messages stay
  * complete, so that they include the remedy.
  */
-export function failureText({ reason, message }: TokenFailure): string {
+export function formatFailure({ reason, message }: TokenFailure): string {
   return QUOTING.has(reason) ? cleanMessage(message) : cleanMessage(message, MAX_OWN_CHARS);
 }
 
@@ -98,16 +98,16 @@ export function pendingWithdrawalFailure(forbidden: string): TokenFailure {
 }
 
 /** Returns the message of the event for a removed Secret; `forbidden` names the missing permission. */
-export function withdrawnMessage(forbidden: string): string {
+export function formatWithdrawnMessage(forbidden: string): string {
   return `${toSentence(AlertReason.Withdrawn)} ${forbidden}`;
 }
 
-export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
+export function formatOrphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
   return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted, and may still exist. Tokens that are bound to the Secret stay valid until they expire; to revoke them, delete the Secret.`;
 }
 
 /** Returns kube-apiserver's own wording for a lifetime that was shortened. */
-export function shortenedMessage(requested: number, granted: number): string {
+export function formatShortenedMessage(requested: number, granted: number): string {
   return `requested expiration of ${requested} seconds shortened to ${granted} seconds`;
 }
 
@@ -138,7 +138,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   OwnNamespace: () => `${FailureReason.OwnNamespace}. Use a service account in another namespace`,
   TargetThrottled: () => `${FailureReason.TargetThrottled}. Purser retries later`,
   AnchorDeletionUnconfirmed: ({ metadata }) =>
-    `${FailureReason.AnchorDeletionUnconfirmed}. Delete Secret ${anchorName(metadata.uid)} on the former cluster; then delete the ManagedToken, or remove its annotation ${Annotation.revoke}`,
+    `${FailureReason.AnchorDeletionUnconfirmed}. Delete Secret ${toAnchorName(metadata.uid)} on the former cluster; then delete the ManagedToken, or remove its annotation ${Annotation.revoke}`,
   TooManyAnchors: () => `${FailureReason.TooManyAnchors}. Make the former clusters reachable, or delete their Cluster objects`,
   AuthorizationFailed: () =>
     `${FailureReason.AuthorizationFailed}. An administrator must check Purser's log, the hub's API server and, if used, its authorization webhook`,

@@ -9,11 +9,11 @@ import type { TokenLimits } from '../../targets/policy/grant.ts';
 import {
   type AnchorEntry,
   anchorsOf,
+  findUnlistedAnchor,
   formerAnchors,
   hasAnchorFinalizer,
   hasRoomForAnchor,
-  recordedAnchor,
-  unlistedAnchor,
+  parseRecordedAnchor,
   withoutEntries,
 } from './anchors.ts';
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
@@ -78,20 +78,20 @@ export type TokenPlan =
   | IssuePlan
   | RewritePlan
   /**
-   * Delete Secrets with former names: all of them once the desired Secret holds the token; before that, only those whose tokens must not
+   * Deletes Secrets with former names: all of them once the desired Secret holds the token; before that, only those whose tokens must not
    * stay.
    */
   | { readonly type: 'remove'; readonly secrets: readonly string[] }
-  /** Delete all anchors and then these Secrets, as this value of the `revoke` annotation requests. */
+  /** Deletes all anchors and then these Secrets, as this value of the `revoke` annotation requests. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
-  /** Delete anchors that tokens of this spec no longer use. */
+  /** Deletes anchors that tokens of this spec no longer use. */
   | { readonly type: 'prune'; readonly entries: readonly AnchorEntry[] }
   /**
-   * Delete the anchors, then remove the finalizer. If `anchor` is `delete`, Purser retries until each anchor is deleted; if `orphaned`, it
-   * tries once and reports the anchors that remain; if `none`, it sends no request to any cluster.
+   * Deletes the anchors, then removes the finalizer. If `anchor` is `delete`, Purser retries until each anchor is deleted; if `orphaned`,
+   * it tries once and reports the anchors that remain; if `none`, it sends no request to any cluster.
    */
   | { readonly type: 'release'; readonly anchor: 'delete' | 'orphaned' | 'none' }
-  /** Verify the token with a TokenReview on its cluster. */
+  /** Verifies the token with a TokenReview on its cluster. */
   | { readonly type: 'verify' };
 
 /** Returns the plan. Total: there is a plan for any observation, and none requests a reconcile in the past. */
@@ -174,7 +174,7 @@ const clusterMissing: Decision = ({ observation: { token, cluster }, state, now 
 };
 
 const issuanceNeeded: Decision = ({ observation, state, now }) => {
-  const reason = reasonToIssue(state, observation, now);
+  const reason = findIssueReason(state, observation, now);
   if (reason === undefined) return undefined;
   if (observation.failed !== undefined) return { ...toHold(state, now), failure: observation.failed };
   const at = earliestIssueAt(reason, state, now);
@@ -218,7 +218,7 @@ const formerSecrets: Decision = ({ observation }) => {
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, state, now }) => {
   if (token.spec.revocation !== 'BoundSecret' || hasRoomForAnchor(token) || anchorsAt > now) return undefined;
   if (isDeletingAnchors) return toHold(state, now);
-  const recorded = recordedAnchor(token, state.record);
+  const recorded = parseRecordedAnchor(token, state.record);
   return { type: 'prune', entries: withoutEntries(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
@@ -265,7 +265,7 @@ const DECISIONS: readonly Decision[] = [
 function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: HoldPlan): TokenPlan {
   const { token, anchorsAt } = evaluated.observation;
   if (plan.strip) return plan;
-  const secrets = staleSecrets(evaluated);
+  const secrets = findStaleSecrets(evaluated);
   if (secrets.length > 0) return { type: 'remove', secrets };
   if (formerAnchors(token).length === 0) return plan;
   return anchorsLeft(evaluated, limits) ?? { ...plan, until: nextReconcileAt(evaluated.now, [plan.until, anchorsAt]) };
@@ -275,7 +275,7 @@ function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: Hold
  * Returns the names of former Secrets whose token has expired, was altered, was issued for another spec or has no valid record. The Secret
  * with the current token is excluded.
  */
-function staleSecrets({ observation, state, now }: EvaluatedToken): readonly string[] {
+function findStaleSecrets({ observation, state, now }: EvaluatedToken): readonly string[] {
   const isStale = (secret: StoredSecret) => {
     const { hasToken, record, ...rest } = deriveSecretState(secret, observation, now);
     return secret !== state.secret && hasToken && (record === undefined || isToBeDropped(rest));
@@ -310,7 +310,7 @@ function writeOf(secret: StoredSecret | undefined): SecretWrite {
 type Check = (state: TokenState, observation: TokenObservation, now: number) => IssueReason | undefined;
 
 /** Returns the reason to issue a token; undefined if no token must be issued. */
-function reasonToIssue(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
+function findIssueReason(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
   for (const check of REASONS) {
     const reason = check(state, observation, now);
     if (reason !== undefined) return reason;
@@ -347,7 +347,7 @@ const PROMPT: ReadonlySet<IssueReason> = new Set([
  */
 const revocationPending: Check = ({ secret, record, revokeRequest }, { token }) => {
   if (revokeRequest === undefined) return undefined;
-  return secret === undefined || unlistedAnchor(token, record) !== undefined ? 'RevocationRequested' : undefined;
+  return secret === undefined || findUnlistedAnchor(token, record) !== undefined ? 'RevocationRequested' : undefined;
 };
 
 const secretMissing: Check = ({ secret }) => (secret === undefined ? 'SecretMissing' : undefined);

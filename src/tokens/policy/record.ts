@@ -10,7 +10,7 @@ import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import { digestOf } from '../../std/digest.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
-import { type BoundObject, boundObjectOf, type Grant, hasSameAudiences } from '../../targets/policy/grant.ts';
+import { type BoundObject, type Grant, hasSameAudiences, toBoundObject } from '../../targets/policy/grant.ts';
 import type { IssuingCredential } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
@@ -62,11 +62,11 @@ export function createRecord({ token, issuingCredential, grant, tokenDigest, pre
   const rotate = requestOf(token, Annotation.rotate);
   const revoke = requestOf(token, Annotation.revoke);
   return {
-    ...lifetimeOf(grant, claims),
+    ...toLifetime(grant, claims),
     issuedFor: toIssuedFor(token, issuingCredential, { audiences: grant.audiences, accountUID: claims?.accountUID, boundUID }),
     tokenDigest,
     ...(claims?.id && { credentialId: claims.id }),
-    rotations: rotationsAfter(token, previous),
+    rotations: countRotations(token, previous),
     ...(rotate && { rotateRequest: rotate }),
     ...(revoke && { revokeRequest: revoke }),
   };
@@ -83,7 +83,7 @@ interface Granted {
 export function toIssuedFor(token: ManagedToken, { clusterUID, credential }: IssuingCredential, granted: Granted): IssuedFor {
   const { audiences, accountUID = '', boundUID } = granted;
   const { clusterName, requesterServiceAccountName: requester, serviceAccount } = token.spec;
-  const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
+  const bound = toBoundObject(token.spec, token.metadata.uid, boundUID);
   return {
     cluster: clusterName,
     clusterUID,
@@ -119,7 +119,7 @@ export interface SignedDigest {
 }
 
 /** Returns the lifetime, truncated to whole seconds as in annotations, and no longer than the claims allow. */
-export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaims | undefined): Lifetime {
+export function toLifetime({ issuedAt, expiresAt }: Lifetime, claims: TokenClaims | undefined): Lifetime {
   const claimedMs = claims?.expiresAt !== undefined && claims.issuedAt !== undefined ? claims.expiresAt - claims.issuedAt : Infinity;
   const from = toWholeSecond(issuedAt);
   return { issuedAt: from, expiresAt: toWholeSecond(from + Math.min(expiresAt - issuedAt, claimedMs)) };
@@ -129,13 +129,13 @@ export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaim
  * Returns the reason to issue a new token for the current spec; undefined if there is none. Without `cluster`, the UID of the Cluster is
  * not compared.
  */
-export function reissueReason(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
+export function findReissueReason(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const same =
     issued.cluster === clusterName &&
     issued.subject === toServiceAccountUsername(serviceAccount) &&
     (audiences === undefined ? issued.isForAPI === true : hasSameAudiences(issued.audiences, audiences)) &&
-    isBoundTo(issued.boundTo, boundObjectOf(token.spec, token.metadata.uid));
+    isBoundTo(issued.boundTo, toBoundObject(token.spec, token.metadata.uid));
   if (!same) return 'SpecChanged';
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
 }
@@ -196,13 +196,13 @@ function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord 
   if (issuedFor.accountUID !== '' && identifierOf(issuedFor.accountUID) === undefined) return undefined;
   const { [Annotation.tokenDigest]: tokenDigest } = annotations;
   const credentialId = identifierOf(annotations[Annotation.credentialId]);
-  const rotateRequest = shortRequest(annotations[Annotation.rotateRequest]);
-  const revokeRequest = shortRequest(annotations[Annotation.revokeRequest]);
+  const rotateRequest = omitLongRequest(annotations[Annotation.rotateRequest]);
+  const revokeRequest = omitLongRequest(annotations[Annotation.revokeRequest]);
   return {
     issuedAt,
     expiresAt,
     issuedFor,
-    rotations: countOf(annotations[Annotation.rotations]),
+    rotations: parseCount(annotations[Annotation.rotations]),
     ...(tokenDigest && { tokenDigest }),
     ...(credentialId && { credentialId }),
     ...(rotateRequest && { rotateRequest }),
@@ -240,10 +240,10 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** Maximum length of a request in the status, as in the CRD. */
+/** Maximum length of a request in the status, in characters, as in the CRD. */
 const MAX_REQUEST_LENGTH = 1_024;
 
-function shortRequest(text: string | undefined): string | undefined {
+function omitLongRequest(text: string | undefined): string | undefined {
   return text !== undefined && text.length <= MAX_REQUEST_LENGTH ? text : undefined;
 }
 
@@ -252,11 +252,11 @@ export function requestOf({ metadata }: StoredToken, annotation: string): string
   return metadata.annotations?.[annotation] || undefined;
 }
 
-function rotationsAfter({ status }: StoredToken, previous: TokenRecord | undefined): number {
+function countRotations({ status }: StoredToken, previous: TokenRecord | undefined): number {
   const before = previous?.rotations ?? status?.rotations;
-  return before === undefined ? 0 : countOf(String(before + 1));
+  return before === undefined ? 0 : parseCount(String(before + 1));
 }
 
-function countOf(text = ''): number {
+function parseCount(text = ''): number {
   return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }

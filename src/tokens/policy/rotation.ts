@@ -1,7 +1,7 @@
 // Times of renewal and retry, by Purser's own clock, in milliseconds since the epoch.
 
 import { parseDuration } from '../../std/duration.ts';
-import { hashFraction } from '../../std/hash.ts';
+import { hashToFraction } from '../../std/hash.ts';
 import { toWholeSecond } from '../../std/timestamp.ts';
 
 /** Period from issuance to expiry. */
@@ -24,8 +24,8 @@ export function renewAt(lifetime: Lifetime, renewBefore: string, uid: string): n
   const earliestAt = earliestRenewAt(lifetime);
   const jitterMs = lifetimeMs * JITTER_SHARE;
   // Jitter also applies to tokens whose renewBefore is clamped: they must not renew together either.
-  const latestAt = Math.max(expiresAt - renewBeforeMs(renewBefore, lifetimeMs), earliestAt + jitterMs);
-  return Math.max(earliestAt, toWholeSecond(Math.min(latestAt - jitterMs * hashFraction(uid), expiresAt)));
+  const latestAt = Math.max(expiresAt - parseRenewBeforeMs(renewBefore, lifetimeMs), earliestAt + jitterMs);
+  return Math.max(earliestAt, toWholeSecond(Math.min(latestAt - jitterMs * hashToFraction(uid), expiresAt)));
 }
 
 /** Returns the earliest time of a renewal: a tenth of the lifetime after the issuance, but at least 30 seconds after it. */
@@ -36,7 +36,7 @@ export function earliestRenewAt(lifetime: Lifetime): number {
 
 /** Returns whether `renewBefore` requests a renewal before `earliestRenewAt`. */
 export function isClamped(lifetime: Lifetime, renewBefore: string): boolean {
-  return lifetime.expiresAt - renewBeforeMs(renewBefore, lengthMs(lifetime)) < earliestRenewAt(lifetime);
+  return lifetime.expiresAt - parseRenewBeforeMs(renewBefore, lengthMs(lifetime)) < earliestRenewAt(lifetime);
 }
 
 /**
@@ -48,16 +48,16 @@ export function latestRetryAt(expiresAt: number, now: number): number {
 }
 
 /** Parses spec.rotation.renewBefore, a percentage of the lifetime or a duration. An invalid text means the default, 20%. */
-export function renewBeforeMs(text: string, lifetimeMs: number): number {
+export function parseRenewBeforeMs(text: string, lifetimeMs: number): number {
   const share = /^(\d{1,2})%$/.exec(text)?.[1];
   if (share !== undefined && Number(share) >= 1 && Number(share) <= 90) return (lifetimeMs * Number(share)) / 100;
-  return durationMs(text) ?? lifetimeMs / 5;
+  return parseDurationMs(text) ?? lifetimeMs / 5;
 }
 
 /** Maximum length of renewBefore in the CRD, in characters; a longer number would take too long to parse. */
 const MAX_LENGTH = 32;
 
-function durationMs(text: string): number | undefined {
+function parseDurationMs(text: string): number | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   try {
     const ms = parseDuration(text);

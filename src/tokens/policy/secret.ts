@@ -51,7 +51,7 @@ export function desiredSecret({ content, ...template }: SecretTemplate, tokenTex
   const metadata = {
     name: secretNameOf(token),
     namespace: token.metadata.namespace,
-    ...(existing && preconditions(existing)),
+    ...(existing && toPreconditions(existing)),
     ...desiredMetadata(template),
   };
   const texts = renderOutputs(content, { token: tokenText, expiresAt: formatTimestamp(record.expiresAt) });
@@ -104,7 +104,7 @@ export function toDataDigest(data: SecretTexts): string {
  * Returns the existing metadata that a PUT must contain: UID and resource version, so that the PUT replaces only this version, and
  * finalizers, which the PUT would otherwise remove.
  */
-function preconditions({ uid, resourceVersion, finalizers }: ObjectMeta): ObjectMeta {
+function toPreconditions({ uid, resourceVersion, finalizers }: ObjectMeta): ObjectMeta {
   return { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), ...(finalizers && { finalizers }) };
 }
 
@@ -131,19 +131,19 @@ export interface MetadataTemplate {
 /** Returns the metadata that the Secret needs. */
 export function desiredMetadata({ token, record, cluster, existing = {} }: MetadataTemplate): TokenMetadata {
   const { labels = {}, annotations = {}, outputs } = token.spec.secret;
-  const template = { labels: withoutReserved({ ...copiedLabels(token, cluster), ...labels }), annotations: withoutReserved(annotations) };
+  const template = { labels: withoutReserved({ ...copyLabels(token, cluster), ...labels }), annotations: withoutReserved(annotations) };
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
   return {
     labels: {
-      ...foreignEntries(existing.labels, dropped.labels),
+      ...filterForeignEntries(existing.labels, dropped.labels),
       ...template.labels,
       [Label.managedBy]: LabelValue.managedBy,
       ...outputLabels(outputs),
     },
     annotations: {
-      ...foreignEntries(existing.annotations, dropped.annotations),
+      ...filterForeignEntries(existing.annotations, dropped.annotations),
       ...template.annotations,
-      ...templateAnnotation(template),
+      ...encodeTemplate(template),
       ...encodeRecord(record, token),
     },
     ownerReferences: [...(existing.ownerReferences ?? []).filter(({ uid }) => uid !== token.metadata.uid), ownerReference(token)],
@@ -151,7 +151,7 @@ export function desiredMetadata({ token, record, cluster, existing = {} }: Metad
 }
 
 /** Returns the labels that `labelsFromCluster` selects, except those that the Cluster does not have. */
-function copiedLabels({ spec }: StoredToken, cluster: Cluster | undefined): StringMap {
+function copyLabels({ spec }: StoredToken, cluster: Cluster | undefined): StringMap {
   const labels = cluster?.metadata.labels ?? {};
   const copied = (spec.secret.argocd?.labelsFromCluster ?? []).map((key) => [key, Object.hasOwn(labels, key) ? labels[key] : undefined]);
   return Object.fromEntries(copied.filter(([, value]) => value !== undefined));
@@ -184,7 +184,7 @@ function withoutReserved(texts: StringMap): StringMap {
  * Returns the labels or annotations that neither Purser nor the spec has set; `dropped` contains the keys that Purser set for the spec at
  * its last write.
  */
-function foreignEntries(texts: StringMap = {}, dropped: readonly string[]): StringMap {
+function filterForeignEntries(texts: StringMap = {}, dropped: readonly string[]): StringMap {
   const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));
 }
@@ -194,7 +194,7 @@ interface TemplateKeys {
   readonly annotations: readonly string[];
 }
 
-function templateAnnotation({ labels, annotations }: { readonly labels: StringMap; readonly annotations: StringMap }): StringMap {
+function encodeTemplate({ labels, annotations }: { readonly labels: StringMap; readonly annotations: StringMap }): StringMap {
   const keys: TemplateKeys = { labels: Object.keys(labels).sort(), annotations: Object.keys(annotations).sort() };
   return keys.labels.length + keys.annotations.length === 0 ? {} : { [Annotation.template]: JSON.stringify(keys) };
 }

@@ -12,7 +12,7 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../kubernetes/field-error.ts';
-import { boundObjectOf, isReservedAudience, isSilentlyExtended, type TokenLimits } from '../../targets/policy/grant.ts';
+import { isReservedAudience, isSilentlyExtended, type TokenLimits, toBoundObject } from '../../targets/policy/grant.ts';
 import { keyProblem } from '../outputs/outputs.ts';
 
 type Spec = ManagedToken['spec'];
@@ -64,7 +64,7 @@ function expirationProblems(spec: Spec): readonly FieldError[] {
   if (!Number.isInteger(expirationSeconds) || expirationSeconds < MIN_SECONDS || expirationSeconds > MAX_SECONDS) {
     return [invalidValue(field, expirationSeconds, `must be a whole number from ${MIN_SECONDS} to ${MAX_SECONDS}`)];
   }
-  const boundObject = boundObjectOf(spec);
+  const boundObject = toBoundObject(spec);
   return isSilentlyExtended({ expirationSeconds, ...(boundObject && { boundObject }) })
     ? [
         invalidValue(

@@ -12,14 +12,14 @@ import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
 import {
+  findReissueReason,
   isForFormerAPI,
-  lifetimeOf,
   parseRecord,
-  reissueReason,
   requestOf,
   type SignedDigest,
   type TokenRecord,
   toIssuanceDigest,
+  toLifetime,
 } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import { isOwnedBy, type SecretClaim, type StoredSecret } from './secret.ts';
@@ -62,7 +62,10 @@ export interface TokenObservation extends SecretClaim {
    * ManagedToken.
    */
   readonly issuedDigest?: SignedDigest | undefined;
-  /** Failure that prevents writing outputs: the registration of the Cluster, or the address in the spec, is not usable. */
+  /**
+   * Failure that prevents writing outputs: the registration of the Cluster or the address in the spec is not usable. Undefined if outputs
+   * can be written.
+   */
   readonly unwritable?: TokenFailure;
   readonly verdict?: ReviewVerdict | undefined;
   /** Time of the next TokenReview; undefined if verification is disabled. */
@@ -71,11 +74,11 @@ export interface TokenObservation extends SecretClaim {
   readonly anchorsAt?: number | undefined;
   /** True if this run waits for the deletion of anchors on other clusters. */
   readonly isDeletingAnchors?: boolean;
-  /** Value of the `revoke` annotation that this run acted on. */
+  /** Value of the `revoke` annotation that this run acted on; undefined if it revoked nothing. */
   readonly revoked?: string;
   /** Failure of a revocation, release or issuance in this run, after which the run attempts no other; undefined if none failed. */
   readonly failed?: TokenFailure;
-  /** Time of the last issuance in this term; the token may not have been written. */
+  /** Time of the last issuance in this term, even if the token was not written; undefined if there was none. */
   readonly lastIssuedAt?: number | undefined;
 }
 
@@ -122,7 +125,7 @@ export function evaluateToken(observation: TokenObservation, now: number): Evalu
 /** Derives the state of the token. Total: there is a state for any content of the Secret. */
 export function deriveTokenState(observation: TokenObservation, now: number): TokenState {
   const { verdict } = observation;
-  const secret = currentSecret(observation);
+  const secret = findCurrentSecret(observation);
   const held = deriveSecretState(secret, observation, now);
   const { record } = held;
   return {
@@ -133,7 +136,7 @@ export function deriveTokenState(observation: TokenObservation, now: number): To
     rejected: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),
-    revokeRequest: pendingRevocation(observation),
+    revokeRequest: findPendingRevocation(observation),
   };
 }
 
@@ -148,7 +151,7 @@ export function deriveSecretState(
     secret,
     hasToken: secret?.tokenDigest !== undefined,
     record,
-    superseded: record && reissueReason(record.issuedFor, observation.token, coveredCluster(observation)),
+    superseded: record && findReissueReason(record.issuedFor, observation.token, coveredCluster(observation)),
     forged: secret !== undefined && record !== undefined && isForged(secret, record),
     expired: record !== undefined && record.expiresAt <= now,
   };
@@ -205,7 +208,7 @@ const STEP_MS = 60_000;
  * Returns the Secret with the current token: the owned Secret with the desired name or, if there is none, the former Secret whose token
  * expires last.
  */
-export function currentSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
+export function findCurrentSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
   if (secret !== undefined && isOwnedBy(secret.metadata, token)) return secret;
   const ours = former.filter(({ metadata, tokenDigest }) => tokenDigest !== undefined && isOwnedBy(metadata, token));
   const expiresAt = ({ metadata }: StoredSecret) => parseRecord(metadata.annotations)?.expiresAt ?? 0;
@@ -214,7 +217,7 @@ export function currentSecret({ token, secret, former }: TokenObservation): Stor
 
 function currentRecord({ metadata, claims }: StoredSecret, now: number): TokenRecord | undefined {
   const record = parseRecord(metadata.annotations);
-  return record && { ...record, ...lifetimeOf(isFromTheFuture(record, now) ? claimedLifetime(record, claims) : record, claims) };
+  return record && { ...record, ...toLifetime(isFromTheFuture(record, now) ? toClaimedLifetime(record, claims) : record, claims) };
 }
 
 /** Returns whether the clock was set back since issuance, so the recorded times do not apply. */
@@ -222,7 +225,7 @@ function isFromTheFuture({ issuedAt }: Lifetime, now: number): boolean {
   return issuedAt > now + STEP_MS;
 }
 
-function claimedLifetime(record: Lifetime, claims: TokenClaims | undefined): Lifetime {
+function toClaimedLifetime(record: Lifetime, claims: TokenClaims | undefined): Lifetime {
   if (claims?.issuedAt === undefined || claims.expiresAt === undefined) return record;
   return { issuedAt: claims.issuedAt, expiresAt: Math.min(claims.expiresAt, record.expiresAt) };
 }
@@ -252,7 +255,7 @@ function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undef
 /**
  * Returns the request to revoke, unless the status reports it as handled. The record in the Secret is not trusted: tenants can write it.
  */
-function pendingRevocation({ token, revoked }: TokenObservation): string | undefined {
+function findPendingRevocation({ token, revoked }: TokenObservation): string | undefined {
   const request = isRevocable(token) ? requestOf(token, Annotation.revoke) : undefined;
   return request === token.status?.lastRevokeRequest || request === revoked ? undefined : request;
 }

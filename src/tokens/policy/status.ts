@@ -9,7 +9,7 @@ import { omitUndefined } from '../../std/omit-undefined.ts';
 import { toSentence } from '../../std/sentence.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import { isRevocable } from './anchors.ts';
-import { failureText, type TokenFailure } from './messages.ts';
+import { formatFailure, type TokenFailure } from './messages.ts';
 import { requestOf, type SignedDigest } from './record.ts';
 import { renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
@@ -18,7 +18,7 @@ import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type Token
 /** Outcome of one reconcile of a ManagedToken, for its status. `failure` is undefined if the reconcile did not fail. */
 export interface RunOutcome {
   readonly failure?: TokenFailure | undefined;
-  /** Value of the `revoke` annotation that the run acted on. */
+  /** Value of the `revoke` annotation that the run acted on; undefined if it revoked nothing. */
   readonly revoked?: string | undefined;
 }
 
@@ -28,12 +28,12 @@ export function desiredStatus({ observation, state, now }: EvaluatedToken, outco
   const { status: previous = {}, metadata } = token;
   const next = omitUndefined<ManagedTokenStatus>({
     observedGeneration: metadata.generation,
-    conditions: conditionsFor(tokenFacts(token, state, outcome), previous.conditions ?? [], now),
-    ...tokenFields(token, state),
+    conditions: deriveConditions(collectFacts(token, state, outcome), previous.conditions ?? [], now),
+    ...toTokenFields(token, state),
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
-    lastRevokeRequest: handledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
-    ...issuedFields(issuedDigest, previous),
+    lastRevokeRequest: findHandledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
+    ...toIssuedFields(issuedDigest, previous),
     secretDigest: observation.writtenDigest,
     secretRef: isSameReference(previous.secretRef, observation.writtenSecret) ? previous.secretRef : observation.writtenSecret,
     anchors: previous.anchors,
@@ -45,7 +45,7 @@ export function desiredStatus({ observation, state, now }: EvaluatedToken, outco
  * Returns the digest and signature of the last issued token. A digest that cannot be verified stays until the next token: the key may be
  * restored later.
  */
-function issuedFields(
+function toIssuedFields(
   issuedDigest: SignedDigest | undefined,
   { tokenDigest, tokenSignature }: ManagedTokenStatus,
 ): Pick<ManagedTokenStatus, 'tokenDigest' | 'tokenSignature'> {
@@ -53,28 +53,31 @@ function issuedFields(
   return { tokenDigest: issuedDigest.digest, tokenSignature: issuedDigest.signature };
 }
 
-/** Returns the handled request to revoke. Without an anchor, a revocation is not possible: the request is handled once it is reported. */
-function handledRevocation({ token, revoked }: TokenObservation, outcome: RunOutcome): string | undefined {
+/**
+ * Returns the value of the `revoke` annotation to record as handled; undefined if no request was handled. A request that cannot revoke
+ * anything is handled immediately: the change of status.lastRevokeRequest triggers the event RevocationUnavailable.
+ */
+function findHandledRevocation({ token, revoked }: TokenObservation, outcome: RunOutcome): string | undefined {
   return isRevocable(token) ? (outcome.revoked ?? revoked) : requestOf(token, Annotation.revoke);
 }
 
-function tokenFacts({ metadata, spec }: StoredToken, state: TokenState, { failure }: RunOutcome): TokenFacts {
+function collectFacts({ metadata, spec }: StoredToken, state: TokenState, { failure }: RunOutcome): TokenFacts {
   return {
     generation: metadata.generation ?? 0,
-    token: tokenFact(state),
+    token: classifyToken(state),
     superseded: state.superseded,
     suspended: spec.rotation.suspend,
     failure,
   };
 }
 
-function tokenFact(state: TokenState): TokenFacts['token'] {
+function classifyToken(state: TokenState): TokenFacts['token'] {
   if (state.superseded === undefined && state.expired) return 'expired';
   return hasCurrentToken(state) ? 'valid' : 'none';
 }
 
 /** Returns the fields about the token for this spec; empty without a token. */
-function tokenFields(token: StoredToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
+function toTokenFields(token: StoredToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
   if (record === undefined || superseded !== undefined || !(hasToken || expired)) return {};
   const { renewBefore, suspend } = token.spec.rotation;
   return omitUndefined({
@@ -109,12 +112,12 @@ export interface TokenFacts {
 }
 
 /** Returns the conditions; the same list if nothing changes. `lastTransitionTime` changes only with the status of a condition. */
-export function conditionsFor(
+export function deriveConditions(
   facts: TokenFacts,
   previous: readonly ManagedTokenCondition[],
   now: number,
 ): readonly ManagedTokenCondition[] {
-  const { ready, rotationFailing } = verdicts(facts);
+  const { ready, rotationFailing } = decideVerdicts(facts);
   const observedGeneration = facts.generation;
   const withReady = withCondition(previous, { type: Type.ready, ...ready, observedGeneration }, now);
   if (rotationFailing !== undefined) {
@@ -181,7 +184,7 @@ const neverIssued = ({ failure }: TokenFacts): Verdicts => ({
 
 const TABLE: readonly Row[] = [secretUnusable, permissionDenied, suspended, tokenValid, specChanged, tokenExpired];
 
-function verdicts(facts: TokenFacts): Verdicts {
+function decideVerdicts(facts: TokenFacts): Verdicts {
   for (const row of TABLE) {
     const verdict = row(facts);
     if (verdict !== undefined) return verdict;
@@ -195,9 +198,9 @@ function toAspect(status: 'True' | 'False', reason: ReadyReason, addition = ''):
 }
 
 function toFailureAspect(status: 'True' | 'False', failure: TokenFailure): Aspect {
-  return { status, reason: failure.reason, message: toSentence(failureText(failure)) };
+  return { status, reason: failure.reason, message: toSentence(formatFailure(failure)) };
 }
 
 function formatCause(failure: TokenFailure): string {
-  return ` (${failure.reason}): ${failureText(failure)}`;
+  return ` (${failure.reason}): ${formatFailure(failure)}`;
 }

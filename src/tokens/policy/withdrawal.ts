@@ -16,7 +16,7 @@ const APART_MS = 15_000;
 const UNREPORTED_MS = 5_000;
 
 /** Returns the next action; `refusedAt` has the times of the first and the last of consecutive reviews that denied permission. */
-export function withdrawalAfter(refusedAt: readonly number[], now: number): WithdrawalAction {
+export function decideWithdrawal(refusedAt: readonly number[], now: number): WithdrawalAction {
   const known = refusedAt.filter((at) => at <= now);
   if (known.length === 0) return refusedAt.length === 0 ? { type: 'keep' } : { type: 'recheck', at: now + APART_MS, isReported: false };
   const first = Math.min(...known);
@@ -44,11 +44,11 @@ export function delayedUntil(lost: number, firstRefusedAt: number, now: number):
  * in at least five namespaces. At most 20 tokens of each namespace are counted.
  */
 export function isMassWithdrawal(lost: TokenCounts, issued: TokenCounts): boolean {
-  const counted = countedTokens(lost);
-  return lost.size >= MIN_NAMESPACES && counted > MAX_REMOVED && counted > countedTokens(issued) * MAX_SHARE;
+  const counted = countTokens(lost);
+  return lost.size >= MIN_NAMESPACES && counted > MAX_REMOVED && counted > countTokens(issued) * MAX_SHARE;
 }
 
-function countedTokens(counts: TokenCounts): number {
+function countTokens(counts: TokenCounts): number {
   return [...counts.values()].reduce((sum, count) => sum + Math.min(count, MAX_PER_NAMESPACE), 0);
 }
 

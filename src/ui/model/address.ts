@@ -42,16 +42,16 @@ const MAX_QUERY = 512;
 export function parseAddress(hash: string): Address {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
   const parameters = new URLSearchParams(search);
-  const view = oneOf(VIEWS, path) ?? START.view;
+  const view = findOneOf(VIEWS, path) ?? START.view;
   const state = parameters.get('state');
   return {
     view,
     query: (parameters.get('q') ?? '').slice(0, MAX_QUERY),
-    tokenState: view === 'tokens' ? oneOf(TOKEN_STATES, state) : undefined,
-    clusterState: view === 'clusters' ? oneOf(CLUSTER_STATES, state) : undefined,
-    zoom: oneOf(ZOOM_NAMES, parameters.get('zoom')) ?? START.zoom,
-    order: oneOf(ORDERS, parameters.get('order')) ?? START.order,
-    opened: openedOf(parameters),
+    tokenState: view === 'tokens' ? findOneOf(TOKEN_STATES, state) : undefined,
+    clusterState: view === 'clusters' ? findOneOf(CLUSTER_STATES, state) : undefined,
+    zoom: findOneOf(ZOOM_NAMES, parameters.get('zoom')) ?? START.zoom,
+    order: findOneOf(ORDERS, parameters.get('order')) ?? START.order,
+    opened: parseOpened(parameters),
   };
 }
 
@@ -60,8 +60,8 @@ const NAME = /^[a-z0-9][-.a-z0-9]{0,252}$/;
 /** Matches the namespace and name of a ManagedToken. */
 const NAMESPACED_NAME = /^[a-z0-9][-a-z0-9]{0,62}\/[a-z0-9][-.a-z0-9]{0,252}$/;
 
-/** Returns the opened object. The sender of a link chooses the key, so the page must not show a string that is not a name. */
-function openedOf(parameters: URLSearchParams): OpenedObject | undefined {
+/** Parses the opened object; undefined if there is none. A link can have any key, so the page must not show a string that is not a name. */
+function parseOpened(parameters: URLSearchParams): OpenedObject | undefined {
   const token = parameters.get('token');
   if (token !== null) return { kind: 'token', key: NAMESPACED_NAME.test(token) ? token : '' };
   const cluster = parameters.get('cluster');
@@ -82,6 +82,6 @@ export function formatAddress(address: Address): string {
   return `#/${view}${search === '' ? '' : `?${search}`}`;
 }
 
-function oneOf<T extends string>(known: readonly T[], text: string | null): T | undefined {
+function findOneOf<T extends string>(known: readonly T[], text: string | null): T | undefined {
   return known.find((each) => each === text);
 }

@@ -64,7 +64,7 @@ export function chainLinkOf(reason: string): LinkName {
 }
 
 /** Returns the links of a token's chain, from the cluster to the Secret. */
-export function chainOf(token: Token, now: number): readonly Link[] {
+export function toChain(token: Token, now: number): readonly Link[] {
   const state = tokenStateOf(token, now);
   const condition = explanationOf(token);
   if (state === 'ready' || condition === undefined)
@@ -89,7 +89,7 @@ export interface Command {
 }
 
 /** Returns the commands to show in the details of a token, depending on its state. */
-export function commandsFor(token: Token, now: number): readonly Command[] {
+export function listCommands(token: Token, now: number): readonly Command[] {
   const { namespace, name, isSuspended } = token;
   const state = tokenStateOf(token, now);
   const object = `mt/${name} -n ${namespace}`;

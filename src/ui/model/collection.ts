@@ -1,7 +1,7 @@
 // Keeps the objects of one list current: lists in pages, then watches from the version of the list. Resumes the watch after a disconnect,
 // and lists again after status 403 or 410.
 
-import { NO_RESPONSE, NOT_UNDERSTOOD, type Problem, problemOf, RequestError, retryDelay, type Server } from './problems.ts';
+import { computeRetryDelay, createProblem, NO_RESPONSE, NOT_UNDERSTOOD, type Problem, RequestError, type Server } from './problems.ts';
 import { Lines, parseEvent, versionOf, type WatchEvent } from './watch-stream.ts';
 
 /** Progress of a collection. */
@@ -122,7 +122,7 @@ export class Collection<T extends { readonly key: string }> {
     const lines = new Lines();
     const decoder = new TextDecoder();
     let applied = 0;
-    for await (const chunk of chunksOf(response)) {
+    for await (const chunk of readChunks(response)) {
       for (const line of lines.add(decoder.decode(chunk, { stream: true }))) {
         applied += 1;
         const event = parseEvent(line);
@@ -138,11 +138,11 @@ export class Collection<T extends { readonly key: string }> {
       }
     }
     // A proxy may end every watch immediately: a pause before the next request limits the rate of requests.
-    if (this.#version === from) await this.#options.sleep(retryDelay(0, NO_RESPONSE, this.#options.random()), signal);
+    if (this.#version === from) await this.#options.sleep(computeRetryDelay(0, NO_RESPONSE, this.#options.random()), signal);
   }
 
   #apply({ type, object }: WatchEvent): void {
-    if (type === 'ERROR') throw new RequestError(problemOf(codeOf(object), '', null, this.#options.server));
+    if (type === 'ERROR') throw new RequestError(createProblem(codeOf(object), '', null, this.#options.server));
     if (type === 'ADDED' || type === 'MODIFIED') this.#put(object);
     if (type !== 'DELETED') return;
     const parsed = this.#options.parse(object);
@@ -157,7 +157,7 @@ export class Collection<T extends { readonly key: string }> {
     const status: unknown = await response.json().catch(() => undefined);
     const { message } = (status ?? {}) as { readonly message?: unknown };
     const text = typeof message === 'string' ? message : '';
-    throw new RequestError(problemOf(response.status, text, response.headers.get('retry-after'), this.#options.server));
+    throw new RequestError(createProblem(response.status, text, response.headers.get('retry-after'), this.#options.server));
   }
 
   #put(object: unknown, listed?: Set<string>): void {
@@ -184,7 +184,7 @@ export class Collection<T extends { readonly key: string }> {
 
   async #wait(problem: Problem, signal: AbortSignal): Promise<void> {
     const { now, random, sleep } = this.#options;
-    const delay = retryDelay(this.#failures, problem, random());
+    const delay = computeRetryDelay(this.#failures, problem, random());
     this.#setPhase({ type: 'retrying', problem, retryAt: now() + delay });
     await sleep(delay, signal);
   }
@@ -195,7 +195,7 @@ export class Collection<T extends { readonly key: string }> {
   }
 }
 
-async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
+async function* readChunks({ body }: Response): AsyncGenerator<Uint8Array> {
   if (body === null) return;
   const reader = body.getReader();
   try {

@@ -22,7 +22,7 @@ interface Word {
   readonly text: string;
 }
 
-function wordsOf(query: string): readonly Word[] {
+function parseWords(query: string): readonly Word[] {
   return query
     .toLowerCase()
     .split(/\s+/)
@@ -52,7 +52,7 @@ export function selectTokens(
   { query, state, order, now }: Selection,
   previous: readonly Token[] = [],
 ): readonly Token[] {
-  const words = wordsOf(query);
+  const words = parseWords(query);
   const found: Token[] = [];
   const add = (token: Token) => {
     if (words.every((word) => matchesToken(token, word)) && (state === undefined || tokenStateOf(token, now) === state)) found.push(token);
@@ -88,7 +88,7 @@ const COMPARISONS: Readonly<Record<Order, (a: Token, b: Token) => number>> = {
 
 /** Returns the clusters that match a query and a state, sorted by name. If `state` is undefined, all states match. */
 export function selectClusters(clusters: Iterable<Cluster>, query: string, state: ClusterState | undefined): readonly Cluster[] {
-  const words = wordsOf(query);
+  const words = parseWords(query);
   return [...clusters]
     .filter((cluster) => words.every((word) => matchesCluster(cluster, word)) && (state === undefined || clusterStateOf(cluster) === state))
     .sort((a, b) => compareTexts(a.key, b.key));

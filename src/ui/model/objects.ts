@@ -52,11 +52,11 @@ export interface Cluster {
   readonly type: string;
   readonly endpoints: readonly string[];
   readonly conditions: readonly Condition[];
-  /** Duration of the last probe, in milliseconds; undefined if unknown, or if the user may not read the Cluster on the hub. */
+  /** Duration of the last probe, in milliseconds; undefined if unknown, or if the user is not authorized to read the Cluster on the hub. */
   readonly latencyMs: number | undefined;
   /**
-   * Expiry of Purser's credential, in milliseconds since the epoch; undefined if unknown, or if the user may not read the Cluster on the
-   * hub.
+   * Expiry of Purser's credential, in milliseconds since the epoch; undefined if unknown, or if the user is not authorized to read the
+   * Cluster on the hub.
    */
   readonly credentialExpiresAt: number | undefined;
 }
@@ -76,10 +76,10 @@ export function toToken(object: unknown): Token | undefined {
 }
 
 function specOf(spec: Fields) {
-  const account = fieldsOf(spec['serviceAccount']);
+  const serviceAccount = fieldsOf(spec['serviceAccount']);
   return {
     cluster: textOf(spec['clusterName']),
-    account: `${textOf(account['namespace'])}/${textOf(account['name'])}`,
+    account: `${textOf(serviceAccount['namespace'])}/${textOf(serviceAccount['name'])}`,
     requester: textOf(spec['requesterServiceAccountName']),
     audiences: textsOf(spec['audiences']),
     outputs: textsOf(fieldsOf(spec['secret'])['outputs']),

@@ -4,7 +4,7 @@ import { escapeInvisible } from './visible-text.ts';
 
 /** A failed request, as the page shows it. */
 export interface Problem {
-  /** HTTP status; 0 if there is no response, or if the response is not a list. */
+  /** HTTP status; 0 if there is no response, or if the response is not a list or watch. */
   readonly status: number;
   readonly cause: string;
   readonly remedy: string;
@@ -28,8 +28,8 @@ const MAX_MESSAGE = 300;
 
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Log in with a valid token.',
-  403: 'Ask an administrator for a Role or ClusterRole that allows get, list and watch.',
-  404: 'The façade does not serve this list. Update Purser.',
+  403: 'Ask an administrator for permission to get, list and watch these objects.',
+  404: 'The server does not serve this list. Update Purser and its CustomResourceDefinitions.',
   429: 'The page retries when the rate limit allows.',
 };
 const SERVER_REMEDY = "The page retries. If the error persists, check Purser's log.";
@@ -38,7 +38,7 @@ const SERVER_REMEDY = "The page retries. If the error persists, check Purser's l
 export type Server = 'façade' | 'hub';
 
 /** Returns the problem of a response with an error status; `message` is the message of its Status object, or empty. */
-export function problemOf(status: number, message: string, retryAfter: string | null, server: Server = 'façade'): Problem {
+export function createProblem(status: number, message: string, retryAfter: string | null, server: Server = 'façade'): Problem {
   const seconds = Number(retryAfter ?? Number.NaN);
   return {
     status,
@@ -59,15 +59,15 @@ function describeCause(status: number, message: string, server: Server): string 
 /** Problem of a request without a response. */
 export const NO_RESPONSE: Problem = {
   status: 0,
-  cause: 'The façade does not respond.',
-  remedy: 'The page retries. Check your network, and check that Purser is running.',
+  cause: 'The server of this page does not respond.',
+  remedy: 'The page retries. Check your network, and check that the façade or purser ui is running.',
 };
 
 /** Problem of a response that does not have the expected format. */
 export const NOT_UNDERSTOOD: Problem = {
   status: 0,
-  cause: 'The response is not a list of Kubernetes objects.',
-  remedy: 'The page retries. Check the proxy between this browser and the façade.',
+  cause: 'The response is not a list or watch of Kubernetes objects.',
+  remedy: 'The page retries. Check for a proxy between this browser and the façade.',
 };
 
 const FIRST_DELAY_MS = 500;
@@ -79,7 +79,7 @@ const FORBIDDEN_DELAY_MS = 30_000;
  * Returns the time until the next attempt, in milliseconds. `random` is a number from 0 to 1; it prevents many pages from retrying
  * together.
  */
-export function retryDelay(failures: number, problem: Problem, random: number): number {
+export function computeRetryDelay(failures: number, problem: Problem, random: number): number {
   const backoff = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 16));
   const least = problem.status === 403 ? FORBIDDEN_DELAY_MS : 0;
   return Math.max(problem.retryAfterMs ?? 0, least, backoff * (0.5 + random / 2));

@@ -10,7 +10,7 @@ export interface RowRange {
 const MARGIN = 8;
 
 /** Returns the rows to draw. Lengths are in pixels. */
-export function visibleRows(count: number, rowHeight: number, scrollTop: number, viewHeight: number): RowRange {
+export function selectVisibleRows(count: number, rowHeight: number, scrollTop: number, viewHeight: number): RowRange {
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - MARGIN);
   const end = Math.min(count, Math.ceil((scrollTop + viewHeight) / rowHeight) + MARGIN);
   return { first: Math.min(first, end), end };

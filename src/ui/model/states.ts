@@ -40,18 +40,18 @@ export function tokenStateOf(token: Token, now: number): TokenState {
   const { ready, rotationFailing, isSuspended } = token;
   if (isExpired(token, now)) return 'expired';
   if (rotationFailing?.status === 'True') return 'failing';
-  if (ready?.status === 'True') return validState(token, now);
+  if (ready?.status === 'True') return validStateOf(token, now);
   if (isSuspended && (ready === undefined || ready.reason === 'Suspended')) return 'suspended';
   return isNew(token, now) ? 'pending' : 'failing';
 }
 
-function validState(token: Token, now: number): TokenState {
+function validStateOf(token: Token, now: number): TokenState {
   const { expiresAt, isSuspended } = token;
   if (expiresAt !== undefined && expiresAt - now < SOON_MS && !willBeRenewed(token, now)) return 'expiring';
   return isSuspended ? 'suspended' : 'ready';
 }
 
-/** Returns true if the token in the Secret is valid. */
+/** Returns whether the token in the Secret is valid. */
 export function isUsable({ ready, expiresAt }: Token, now: number): boolean {
   return ready?.status === 'True' && (expiresAt === undefined || expiresAt > now);
 }
@@ -67,7 +67,7 @@ function isExpired({ ready, expiresAt }: Token, now: number): boolean {
   );
 }
 
-/** Returns true unless rotation is suspended or the renewal is overdue. */
+/** Returns whether Purser is expected to renew the token: not if rotation is suspended or the renewal is overdue. */
 function willBeRenewed({ isSuspended, renewsAt }: Token, now: number): boolean {
   return !isSuspended && (renewsAt === undefined || renewsAt + OVERDUE_MS > now);
 }
@@ -78,7 +78,7 @@ function isNew({ ready, createdAt }: Token, now: number): boolean {
   return since === undefined || now - since < FIRST_TOKEN_MS;
 }
 
-/** Reason of a condition that needs no attention, because it becomes True without action. */
+/** Reason of a condition that needs no attention, because the condition becomes True without action. */
 const RESOLVING = 'CredentialRenewalPending';
 
 /** Returns the state of a cluster: its Ready condition or, if that is True, a warning if another condition has a problem. */

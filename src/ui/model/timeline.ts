@@ -111,16 +111,16 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 /** Returns the ticks of a scale, at most `most` + 1. `zoneMs` is the offset of the time zone from UTC, in milliseconds. */
 export function toTicks(scale: Scale, most: number, zoneMs = 0): readonly Tick[] {
   const step = STEPS.find((each) => (scale.to - scale.from) / each <= most);
-  const times = step === undefined ? monthsOf(scale, most, zoneMs) : stepsOf(scale, step, zoneMs);
-  return times.map((at) => ({ position: positionOf(at, scale), ...labelOf(at + zoneMs, step ?? 30 * DAY) }));
+  const times = step === undefined ? computeMonths(scale, most, zoneMs) : computeSteps(scale, step, zoneMs);
+  return times.map((at) => ({ position: positionOf(at, scale), ...toLabel(at + zoneMs, step ?? 30 * DAY) }));
 }
 
-function stepsOf({ from, to }: Scale, step: number, zoneMs: number): readonly number[] {
+function computeSteps({ from, to }: Scale, step: number, zoneMs: number): readonly number[] {
   const first = Math.ceil((from + zoneMs) / step) * step - zoneMs;
   return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, index) => first + index * step);
 }
 
-function monthsOf({ from, to }: Scale, most: number, zoneMs: number): readonly number[] {
+function computeMonths({ from, to }: Scale, most: number, zoneMs: number): readonly number[] {
   const stride = Math.max(1, Math.ceil((to - from) / (30 * DAY) / most));
   const start = new Date(from + zoneMs);
   const times: number[] = [];
@@ -132,7 +132,7 @@ function monthsOf({ from, to }: Scale, most: number, zoneMs: number): readonly n
 }
 
 /** Returns the label of a tick. `local` is shifted by the time zone, so that UTC methods return local time. */
-function labelOf(local: number, step: number): Pick<Tick, 'label' | 'isMajor'> {
+function toLabel(local: number, step: number): Pick<Tick, 'label' | 'isMajor'> {
   const date = new Date(local);
   const month = MONTHS[date.getUTCMonth()] ?? '';
   const isMidnight = local % DAY === 0;

@@ -76,7 +76,7 @@ function withQuery(address: Address, query: string): Address {
 function Connection({ session, now }: { readonly session: Session; readonly now: number }) {
   const { phase } = session;
   const isPartial = phase.type === 'live' && session.hubProblem !== undefined;
-  return html`<p class=${`connection ${isPartial ? 'partial' : phase.type}`} role="status"><i aria-hidden="true"></i>${isPartial ? 'Partly live' : phaseWord(phase)}</p>
+  return html`<p class=${`connection ${isPartial ? 'partial' : phase.type}`} role="status"><i aria-hidden="true"></i>${isPartial ? 'Partly live' : formatPhase(phase)}</p>
     ${
       phase.type === 'retrying' &&
       html`<div class="problem" role="alert"><p>${phase.problem.cause}</p><p>${phase.problem.remedy}</p>
@@ -84,7 +84,7 @@ function Connection({ session, now }: { readonly session: Session; readonly now:
     }`;
 }
 
-function phaseWord(phase: Phase): string {
+function formatPhase(phase: Phase): string {
   if (phase.type === 'loading') return phase.loaded === 0 ? 'Loading' : `Loading ${formatCount(phase.loaded)}`;
   return phase.type === 'live' ? 'Live' : 'Not live';
 }

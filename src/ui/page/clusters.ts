@@ -10,7 +10,7 @@ import { formatCount, formatQuantity } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
 import { Choices, RelativeTime } from './parts.ts';
-import { clusterBadge, conditionChip } from './symbols.ts';
+import { renderClusterBadge, renderConditionChip } from './symbols.ts';
 import type { ViewProps } from './tokens.ts';
 
 /** Conditions in the list, and their labels. */
@@ -32,7 +32,7 @@ export function Clusters({ session, address, now, go }: ViewProps) {
   const { items, revision } = session.tokens;
   const second = Math.floor(now / 1_000);
   const counts = useMemo(() => countBy(CLUSTER_STATES, [...clusters.values()].map(clusterStateOf)), [session.clusterRevision]);
-  const loads = useMemo(() => loadsOf(items.values(), now), [revision, second]);
+  const loads = useMemo(() => countLoads(items.values(), now), [revision, second]);
   const found = useMemo(() => selectClusters(clusters.values(), query, state), [session.clusterRevision, query, state]);
   const hasHub = session.hasHubFields;
   return html`<section class="clusters" aria-label="Clusters">
@@ -53,18 +53,19 @@ export function Clusters({ session, address, now, go }: ViewProps) {
     </div>
     <${Grid} kind=${hasHub ? 'cluster-grid with-hub' : 'cluster-grid'} label="Clusters" items=${found} isAnchored=${true}
       opened=${opened?.kind === 'cluster' ? opened.key : undefined}
-      head=${head(hasHub)} stamp=${`${now} ${revision}`} row=${(cluster: Cluster) => cells(cluster, loads.get(cluster.key), hasHub, now)}
+      head=${renderHead(hasHub)} stamp=${`${now} ${revision}`}
+      row=${(cluster: Cluster) => renderCells(cluster, loads.get(cluster.key), hasHub, now)}
       onOpen=${({ key }: Cluster) => go({ ...address, opened: { kind: 'cluster', key } })}
       empty=${session.isLoading ? 'Loading clusters…' : clusters.size > 0 ? 'No cluster matches the filter. Press Esc to clear it.' : 'There are no Clusters that you may list.'} />
-    <p class="foot">${found.length === clusters.size ? '' : `${formatCount(found.length)} of `}${formatQuantity(clusters.size, 'cluster')}${session.hubProblem !== undefined && html`. <span class="hub-problem">Latency and credential expiry are not current. ${session.hubProblem.cause} ${hubRemedy(session.hubProblem)}</span>`}</p>
+    <p class="foot">${found.length === clusters.size ? '' : `${formatCount(found.length)} of `}${formatQuantity(clusters.size, 'cluster')}${session.hubProblem !== undefined && html`. <span class="hub-problem">Latency and credential expiry are not current. ${session.hubProblem.cause} ${hubRemedyOf(session.hubProblem)}</span>`}</p>
   </section>`;
 }
 
-function hubRemedy({ status, remedy }: Problem): string {
+function hubRemedyOf({ status, remedy }: Problem): string {
   return status === 401 ? 'Log in to the cluster of your kubeconfig again, then reload this page.' : remedy;
 }
 
-function loadsOf(tokens: Iterable<Token>, now: number): ReadonlyMap<string, Load> {
+function countLoads(tokens: Iterable<Token>, now: number): ReadonlyMap<string, Load> {
   const loads = new Map<string, Load>();
   for (const token of tokens) {
     const { total, urgent } = loads.get(token.cluster) ?? { total: 0, urgent: 0 };
@@ -77,20 +78,20 @@ function loadsOf(tokens: Iterable<Token>, now: number): ReadonlyMap<string, Load
   return loads;
 }
 
-function head(hasHub: boolean) {
+function renderHead(hasHub: boolean) {
   return html`<span role="columnheader">State</span><span role="columnheader">Cluster</span><span role="columnheader">Version</span>
     <span role="columnheader">Conditions</span>
     ${hasHub && html`<span role="columnheader" class="end">Latency</span><span role="columnheader" class="end">Credential expiry</span>`}
     <span role="columnheader" class="end">Tokens</span>`;
 }
 
-function cells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: number) {
+function renderCells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: number) {
   const { key, version, type, labels, latencyMs, credentialExpiresAt } = cluster;
   const about = findProblemCondition(cluster)?.message ?? labels.join('  ');
-  return html`<span role="gridcell" class="state">${clusterBadge(clusterStateOf(cluster))}</span>
+  return html`<span role="gridcell" class="state">${renderClusterBadge(clusterStateOf(cluster))}</span>
     <span role="gridcell" class="names"><b title=${key}>${key}</b><small title=${about}>${about}</small></span>
     <span role="gridcell" class="names version"><span>${version || '–'}</span><small>${type}</small></span>
-    <span role="gridcell" class="chips">${CONDITIONS.map(([name, text]) => conditionChip(text, findCondition(cluster, name)?.status))}</span>
+    <span role="gridcell" class="chips">${CONDITIONS.map(([name, text]) => renderConditionChip(text, findCondition(cluster, name)?.status))}</span>
     ${
       hasHub &&
       html`<span role="gridcell" class="end latency">${latencyMs === undefined ? '–' : `${latencyMs} ms`}</span>

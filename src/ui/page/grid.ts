@@ -2,7 +2,7 @@
 
 import { Component } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { moveActive, scrollToRow, visibleRows } from '../model/rows.ts';
+import { moveActive, scrollToRow, selectVisibleRows } from '../model/rows.ts';
 import { type Child, html } from './html.ts';
 
 interface Item {
@@ -42,7 +42,7 @@ export function Grid<T extends Item>({ label, items, kind, head, row, stamp, onO
   const { view, position, rowHeight } = useView();
   const [active, setActive] = useState<string | undefined>(undefined);
   useAnchor(items, { view, rowHeight, isAnchored });
-  const { first, end } = visibleRows(items.length, rowHeight, position.top, position.height);
+  const { first, end } = selectVisibleRows(items.length, rowHeight, position.top, position.height);
   const drawn = items.slice(first, end);
   const onKeyDown = (event: KeyboardEvent) => {
     const index = items.findIndex(({ key }) => key === active);
@@ -56,11 +56,11 @@ export function Grid<T extends Item>({ label, items, kind, head, row, stamp, onO
     view.current.scrollTop = scrollToRow(next, rowHeight, view.current.scrollTop, position.height);
   };
   return html`<div class="grid ${kind}" ref=${view} role="grid" aria-label=${label} aria-rowcount=${items.length + 1} tabindex="0"
-    aria-activedescendant=${drawn.some(({ key }) => key === active) ? rowId(active) : undefined} onKeyDown=${onKeyDown}>
+    aria-activedescendant=${drawn.some(({ key }) => key === active) ? toRowId(active) : undefined} onKeyDown=${onKeyDown}>
     <div class="head row" role="row" aria-rowindex="1">${head}</div>
     <div class="space" role="rowgroup" style=${{ height: `${items.length * rowHeight}px` }}>
       ${drawn.map(
-        (item, index) => html`<div class=${rowClass(item.key, active, opened)} role="row" id=${rowId(item.key)} key=${item.key}
+        (item, index) => html`<div class=${toRowClass(item.key, active, opened)} role="row" id=${toRowId(item.key)} key=${item.key}
             aria-rowindex=${first + index + 2} aria-selected=${item.key === opened}
             style=${{ transform: `translateY(${(first + index) * rowHeight}px)` }}
             onClick=${() => {
@@ -91,11 +91,11 @@ class Cells<T> extends Component<CellsProps<T>> {
   }
 }
 
-function rowId(key: string | undefined): string {
+function toRowId(key: string | undefined): string {
   return `row-${key}`;
 }
 
-function rowClass(key: string, active: string | undefined, opened: string | undefined): string {
+function toRowClass(key: string, active: string | undefined, opened: string | undefined): string {
   return `row${key === active ? ' active' : ''}${key === opened ? ' opened' : ''}`;
 }
 

@@ -6,5 +6,5 @@ import { h, type VNode } from 'preact';
 /** Returns the element of a template. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: readonly unknown[]) => VNode;
 
-/** An element, a string, or nothing. */
+/** Content of an element: another element, a string, or nothing. */
 export type Child = VNode | string | undefined;

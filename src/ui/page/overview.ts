@@ -18,7 +18,7 @@ import { type Bin, toBins } from '../model/timeline.ts';
 import { formatCount, formatQuantity, formatRelative } from '../model/times.ts';
 import { html } from './html.ts';
 import { RelativeTime } from './parts.ts';
-import { clusterBadge, clusterToneOf, tokenBadge, toneOf } from './symbols.ts';
+import { clusterToneOf, renderClusterBadge, renderTokenBadge, toneOf } from './symbols.ts';
 import type { ViewProps } from './tokens.ts';
 
 /** Maximum number of listed objects that need attention; the views of tokens and clusters list all. */
@@ -44,16 +44,16 @@ export function Overview({ session, address, now }: ViewProps) {
   return html`<section class="overview" aria-label="Overview">
     <h1 class="unseen">Overview</h1>
     <div class="cards">
-      ${card('Tokens', items.size, formatAddress({ ...START, view: 'tokens' }), tokenParts(tokenCounts))}
-      ${card('Clusters', clusters.size, formatAddress({ ...START, view: 'clusters' }), clusterParts(clusterCounts))}
-      ${nextDay(bins, now)}
+      ${renderCard('Tokens', items.size, formatAddress({ ...START, view: 'tokens' }), toTokenParts(tokenCounts))}
+      ${renderCard('Clusters', clusters.size, formatAddress({ ...START, view: 'clusters' }), toClusterParts(clusterCounts))}
+      ${renderNextDay(bins, now)}
     </div>
     <div class="attention">
       <h2>Needs attention <b>${formatCount(attention.length)}</b></h2>
       ${
         attention.length === 0
-          ? calm(session.isLoading, items.size)
-          : html`<ul>${attention.slice(0, MOST).map((each) => item(each, address, now))}</ul>`
+          ? renderCalm(session.isLoading, items.size)
+          : html`<ul>${attention.slice(0, MOST).map((each) => renderItem(each, address, now))}</ul>`
       }
       ${
         attention.length > MOST &&
@@ -64,7 +64,7 @@ export function Overview({ session, address, now }: ViewProps) {
   </section>`;
 }
 
-function tokenParts(counts: Readonly<Record<TokenState, number>>): readonly Part[] {
+function toTokenParts(counts: Readonly<Record<TokenState, number>>): readonly Part[] {
   return TOKEN_STATES.map((state) => ({
     word: TOKEN_WORDS[state],
     count: counts[state],
@@ -73,7 +73,7 @@ function tokenParts(counts: Readonly<Record<TokenState, number>>): readonly Part
   }));
 }
 
-function clusterParts(counts: Readonly<Record<ClusterState, number>>): readonly Part[] {
+function toClusterParts(counts: Readonly<Record<ClusterState, number>>): readonly Part[] {
   return CLUSTER_STATES.map((state) => ({
     word: CLUSTER_WORDS[state],
     count: counts[state],
@@ -89,7 +89,7 @@ interface Part {
   readonly href: string;
 }
 
-function card(title: string, total: number, href: string, parts: readonly Part[]) {
+function renderCard(title: string, total: number, href: string, parts: readonly Part[]) {
   return html`<div class="card">
     <h2><a href=${href}>${title}</a></h2>
     <p class="total">${formatCount(total)}</p>
@@ -106,12 +106,12 @@ function card(title: string, total: number, href: string, parts: readonly Part[]
   </div>`;
 }
 
-/** Returns the chart of renewals and of expiries without renewal in the next 24 hours. */
-function nextDay(bins: readonly Bin[], now: number) {
+/** Renders the chart of renewals and of expiries without renewal in the next 24 hours. */
+function renderNextDay(bins: readonly Bin[], now: number) {
   const most = bins.reduce((highest, { renewals, expiries }) => Math.max(highest, renewals + expiries), 1);
   const renewals = bins.reduce((sum, bin) => sum + bin.renewals, 0);
   const expiries = bins.reduce((sum, bin) => sum + bin.expiries, 0);
-  const [renewalText, expiryText] = [formatQuantity(renewals, 'renewal'), expiriesText(expiries)];
+  const [renewalText, expiryText] = [formatQuantity(renewals, 'renewal'), formatExpiries(expiries)];
   return html`<div class="card next">
     <h2>Next 24 hours</h2>
     <p class="legend"><span><i class="dot planned"></i>${renewalText}</span><span class=${expiries === 0 ? 'zero' : ''}><i class="dot bad"></i>${expiryText}</span></p>
@@ -121,7 +121,7 @@ function nextDay(bins: readonly Bin[], now: number) {
           from,
           renewals: planned,
           expiries: lost,
-        }) => html`<span key=${Math.round(from - now)} title=${`${formatRelative(from, now)}: ${formatQuantity(planned, 'renewal')}, ${expiriesText(lost)}`}>
+        }) => html`<span key=${Math.round(from - now)} title=${`${formatRelative(from, now)}: ${formatQuantity(planned, 'renewal')}, ${formatExpiries(lost)}`}>
           <i class="bad" style=${{ height: `${(lost / most) * 100}%` }}></i><i class="planned" style=${{ height: `${(planned / most) * 100}%` }}></i></span>`,
       )}
     </div>
@@ -129,27 +129,27 @@ function nextDay(bins: readonly Bin[], now: number) {
   </div>`;
 }
 
-function expiriesText(count: number): string {
+function formatExpiries(count: number): string {
   return `${formatQuantity(count, 'expiry', 'expiries')} without renewal`;
 }
 
-function calm(isLoading: boolean, total: number) {
+function renderCalm(isLoading: boolean, total: number) {
   if (isLoading) return html`<p class="calm">Loading…</p>`;
   return html`<p class="calm">${total === 0 ? 'There are no ManagedTokens that you may list.' : 'No token and no cluster needs attention.'}</p>`;
 }
 
-function item(attention: Attention, address: Address, now: number) {
+function renderItem(attention: Attention, address: Address, now: number) {
   const { kind, key, reason, message, since } = attention;
   const href = formatAddress({ ...address, opened: { kind, key } });
   return html`<li key=${`${kind} ${key}`}><a href=${href}>
-    <span class="state">${attention.kind === 'cluster' ? clusterBadge(attention.state) : tokenBadge(attention.state)}</span>
+    <span class="state">${attention.kind === 'cluster' ? renderClusterBadge(attention.state) : renderTokenBadge(attention.state)}</span>
     <span class="what"><b>${key}</b><small>${attention.kind === 'cluster' ? 'Cluster' : html`on <bdi>${attention.cluster}</bdi>`}</small></span>
-    <span class="why"><span class="message">${message}</span><small><bdi>${reason}</bdi>${effectOf(attention)}</small></span>
+    <span class="why"><span class="message">${message}</span><small><bdi>${reason}</bdi>${describeEffect(attention)}</small></span>
     <span class="end since"><${RelativeTime} at=${since} now=${now} /></span>
   </a></li>`;
 }
 
-function effectOf(attention: Attention): string {
+function describeEffect(attention: Attention): string {
   if (attention.kind === 'token') return attention.isUsable ? ' · the token is still valid' : ' · no valid token';
   if (attention.failingTokens === 0) return '';
   return ` · ${formatQuantity(attention.failingTokens, 'failing token')}`;

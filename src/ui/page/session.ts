@@ -66,13 +66,16 @@ export class Session {
     return `${this.#clusters.revision} ${this.#hub?.revision ?? 0}`;
   }
 
-  /** Problem of the first list that rejected the credential; undefined if none did. */
+  /** Problem of the first list whose server rejected the credential; undefined if there is none. */
   get rejection(): Problem | undefined {
     for (const { phase } of [this.tokens, this.#clusters]) if (phase.type === 'rejected') return phase.problem;
     return undefined;
   }
 
-  /** Problem because of which fields from the hub are outdated; undefined if there is none, or if the user may not list Clusters there. */
+  /**
+   * Problem because of which fields from the hub are outdated; undefined if there is none, or if the user is not authorized to list
+   * Clusters on the hub.
+   */
   get hubProblem(): Problem | undefined {
     const phase = this.#hub?.phase;
     return phase !== undefined && 'problem' in phase && phase.problem.status !== 403 ? phase.problem : undefined;

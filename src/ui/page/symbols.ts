@@ -52,32 +52,32 @@ const VERDICT_SYMBOLS: Readonly<Record<Verdict, readonly [Shape, Tone]>> = {
   unknown: ['dash', 'calm'],
 };
 
-function symbol([shape, tone]: readonly [Shape, Tone]) {
+function renderSymbol([shape, tone]: readonly [Shape, Tone]) {
   return html`<svg class="symbol ${tone}" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
     <path class="frame" d=${FRAMES[shape]} /><path class="mark" d=${PATHS[shape]} />
   </svg>`;
 }
 
-/** Returns the symbol and the word of a token's state. */
-export function tokenBadge(state: TokenState) {
-  return html`<span class="badge ${TOKEN_SYMBOLS[state][1]}">${symbol(TOKEN_SYMBOLS[state])}<span>${TOKEN_WORDS[state]}</span></span>`;
+/** Renders the symbol and the word of a token's state. */
+export function renderTokenBadge(state: TokenState) {
+  return html`<span class="badge ${TOKEN_SYMBOLS[state][1]}">${renderSymbol(TOKEN_SYMBOLS[state])}<span>${TOKEN_WORDS[state]}</span></span>`;
 }
 
-/** Returns the symbol and the word of a cluster's state. */
-export function clusterBadge(state: ClusterState) {
-  return html`<span class="badge ${CLUSTER_SYMBOLS[state][1]}">${symbol(CLUSTER_SYMBOLS[state])}<span>${CLUSTER_WORDS[state]}</span></span>`;
+/** Renders the symbol and the word of a cluster's state. */
+export function renderClusterBadge(state: ClusterState) {
+  return html`<span class="badge ${CLUSTER_SYMBOLS[state][1]}">${renderSymbol(CLUSTER_SYMBOLS[state])}<span>${CLUSTER_WORDS[state]}</span></span>`;
 }
 
-/** Returns the symbol of a verdict; the caller adds the word. */
-export function verdictSymbol(verdict: Verdict) {
-  return symbol(VERDICT_SYMBOLS[verdict]);
+/** Renders the symbol of a verdict; the caller adds the word. */
+export function renderVerdictSymbol(verdict: Verdict) {
+  return renderSymbol(VERDICT_SYMBOLS[verdict]);
 }
 
-/** Returns the symbol and the name of a condition. */
-export function conditionChip(name: string, status: 'True' | 'False' | 'Unknown' | undefined) {
+/** Renders the symbol and the name of a condition. */
+export function renderConditionChip(name: string, status: 'True' | 'False' | 'Unknown' | undefined) {
   const verdict = status === 'True' ? 'ok' : status === 'False' ? 'failed' : 'unknown';
   const word = status === 'True' ? 'yes' : status === 'False' ? 'no' : 'unknown';
-  return html`<span class="chip ${VERDICT_SYMBOLS[verdict][1]}">${symbol(VERDICT_SYMBOLS[verdict])}<span>${name}</span><span class="unseen">: ${word}</span></span>`;
+  return html`<span class="chip ${VERDICT_SYMBOLS[verdict][1]}">${renderSymbol(VERDICT_SYMBOLS[verdict])}<span>${name}</span><span class="unseen">: ${word}</span></span>`;
 }
 
 /** Returns the CSS class for the color of a token's state. */

@@ -9,10 +9,10 @@ import { type Scale, toScale, ZOOM_NAMES, ZOOM_WORDS } from '../model/timeline.t
 import { formatCount, formatQuantity } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
-import { renderAxis, renderLane, renderLegend, tickLines } from './lane.ts';
+import { renderAxis, renderLane, renderLegend, toTickLines } from './lane.ts';
 import { Choices, RelativeTime } from './parts.ts';
 import type { Session } from './session.ts';
-import { tokenBadge, toneOf } from './symbols.ts';
+import { renderTokenBadge, toneOf } from './symbols.ts';
 
 export interface ViewProps {
   readonly session: Session;
@@ -36,7 +36,7 @@ export function Tokens({ session, address, now, go }: ViewProps) {
   );
   previous.current = found;
   const scale = toScale(zoom, now);
-  return html`<section class="tokens" aria-label="Tokens" style=${tickLines(scale)}>
+  return html`<section class="tokens" aria-label="Tokens" style=${toTickLines(scale)}>
     <h1 class="unseen">Tokens</h1>
     <div class="tools" style=${{ '--digits': formatCount(items.size).length }}>
       <${Choices} kind="states" label="State" choices=${[
@@ -65,10 +65,10 @@ export function Tokens({ session, address, now, go }: ViewProps) {
       }))} />
     </div>
     <${Grid} kind="token-grid" label="Tokens" items=${found} isAnchored=${order === 'name'} opened=${opened?.kind === 'token' ? opened.key : undefined}
-      head=${head(scale)} stamp=${`${now} ${zoom}`} row=${(token: Token) => cells(token, scale)}
+      head=${renderHead(scale)} stamp=${`${now} ${zoom}`} row=${(token: Token) => renderCells(token, scale)}
       onOpen=${({ key }: Token) => go({ ...address, opened: { kind: 'token', key } })}
-      empty=${emptyText(session, items.size)} />
-    <div class="foot"><p>${footText(session, found.length, items.size)}</p>${renderLegend()}</div>
+      empty=${describeEmpty(session, items.size)} />
+    <div class="foot"><p>${formatFoot(session, found.length, items.size)}</p>${renderLegend()}</div>
   </section>`;
 }
 
@@ -76,16 +76,16 @@ function* statesOf(tokens: Iterable<Token>, now: number) {
   for (const token of tokens) yield tokenStateOf(token, now);
 }
 
-function head(scale: Scale) {
+function renderHead(scale: Scale) {
   return html`<span role="columnheader">State</span><span role="columnheader">Token</span><span role="columnheader">Cluster</span>
     <span role="columnheader" class="lane-head"><span class="unseen">Timeline</span>${renderAxis(scale)}</span>
     <span role="columnheader" class="end">Renewal</span><span role="columnheader" class="end">Expiry</span>`;
 }
 
-function cells(token: Token, scale: Scale) {
+function renderCells(token: Token, scale: Scale) {
   const { name, namespace, cluster, account, renewsAt, expiresAt } = token;
   const state = tokenStateOf(token, scale.now);
-  return html`<span role="gridcell" class="state">${tokenBadge(state)}</span>
+  return html`<span role="gridcell" class="state">${renderTokenBadge(state)}</span>
     <span role="gridcell" class="names"><b title=${name}>${name}</b><small title=${namespace}>${namespace}</small></span>
     <span role="gridcell" class="names target"><span title=${cluster}>${cluster}</span><small title=${account}>${account}</small></span>
     <span role="gridcell" class="lane-cell">${renderLane(token, scale, toneOf(state))}</span>
@@ -93,13 +93,13 @@ function cells(token: Token, scale: Scale) {
     <span role="gridcell" class="end expires"><${RelativeTime} at=${expiresAt} now=${scale.now} otherwise="no token" /></span>`;
 }
 
-function emptyText(session: Session, total: number): string {
+function describeEmpty(session: Session, total: number): string {
   if (session.isLoading) return 'Loading tokens…';
   if (total > 0) return 'No token matches the filter. Press Esc to clear it.';
   return 'There are no ManagedTokens that you may list.';
 }
 
-function footText(session: Session, found: number, total: number): string {
+function formatFoot(session: Session, found: number, total: number): string {
   const { phase } = session.tokens;
   if (phase.type === 'loading' && phase.loaded > 0)
     return `Loading: ${formatCount(phase.loaded)}${phase.remaining === undefined ? '' : ` of ${formatCount(phase.loaded + phase.remaining)}`} tokens`;

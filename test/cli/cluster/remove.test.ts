@@ -70,7 +70,8 @@ describe('removeCluster', () => {
 
   it('removes nothing without a terminal and --yes, and exits with 2', async () => {
     await world.begin();
-    expect(await remove({ isConfirmed: false })).toMatchObject({ code: 2, message: 'removal requires confirmation. Set --yes' });
+    const message = 'removal requires confirmation on a terminal. Set --yes to remove without confirmation';
+    expect(await remove({ isConfirmed: false })).toMatchObject({ code: 2, message });
     expect(await listRegistered()).toContain(world.name);
   });
 
@@ -121,7 +122,7 @@ describe('removeCluster', () => {
       undefined,
       /another registration uses service account/,
     ],
-    ['the context refers to another cluster', [], 'https://elsewhere.example.com', /is not that of Cluster .*\. Check --context/],
+    ['the context refers to another cluster', [], 'https://elsewhere.example.com', /does not refer to Cluster .*\. Set --context/],
   ])('changes nothing if %s', async (_, labels, server, problem) => {
     await world.begin();
     const deleted: string[] = [];

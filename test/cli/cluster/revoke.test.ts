@@ -7,7 +7,7 @@ import type { Peer } from '../../../src/cli/cluster/peer.ts';
 import { type RevokeTokensOptions, revokeEarlierTokens } from '../../../src/cli/cluster/revoke.ts';
 import { CommandError, type CommandHost } from '../../../src/cli/command.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
-import { credentialLabel } from '../../../src/targets/own-anchors.ts';
+import { toCredentialLabel } from '../../../src/targets/own-anchors.ts';
 import { CredentialWorld, textOf } from '../../credentials/credential-world.ts';
 import { CREDENTIALS } from '../../tokens/token-world.ts';
 
@@ -117,12 +117,12 @@ describe('purser cluster revoke', () => {
     const { metadata } = await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name });
     const administrator = new Administrator();
     const anchorOf = (label: string) => ({ metadata: { namespace: 'purser-system', name: label, labels: { [Label.credential]: label } } });
-    administrator.anchors = [anchorOf(credentialLabel(metadata.uid))];
+    administrator.anchors = [anchorOf(toCredentialLabel(metadata.uid))];
     await run({ target: administrator.peer() });
     expect(printed.join('')).not.toContain('warning');
     administrator.anchors = [...administrator.anchors, anchorOf('other')];
     await run({ target: administrator.peer() });
-    expect(printed.join('')).toContain('warning: another registration uses service account purser-system/purser');
+    expect(printed.join('')).toContain('warning: another registration probably uses service account purser-system/purser');
     expect(printed.join('')).toContain('purser cluster renew NAME --context target');
   });
 
@@ -141,7 +141,7 @@ describe('purser cluster revoke', () => {
     await world.nextToken();
     const administrator = new Administrator();
     administrator.account = { ...administrator.account, metadata: { namespace: 'purser-system', name: 'purser' } };
-    expect(String(await run({ target: administrator.peer() }))).toContain('Check --context');
+    expect(String(await run({ target: administrator.peer() }))).toContain('Set --context');
     expect(administrator.requests).toEqual([]);
   });
 

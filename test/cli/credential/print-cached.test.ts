@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { CachedCredential } from '../../../src/cli/credential/cache.mjs';
-import { startTimeOf } from '../../../src/cli/credential/lock.mjs';
+import { readStartTime } from '../../../src/cli/credential/lock.mjs';
 import { printForArguments, printFromCache } from '../../../src/cli/credential/print-cached.mjs';
 import { newFolder } from '../../support/folders.ts';
 
@@ -80,7 +80,7 @@ describe('printFromCache', () => {
     const { host, texts, folder } = await newHost();
     const { cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     // Process 1 always runs.
-    await writeFile(cache?.lock.file ?? '', JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' }), { mode: 0o600 });
+    await writeFile(cache?.lock.file ?? '', JSON.stringify({ pid: 1, startedAt: readStartTime(1), client: '' }), { mode: 0o600 });
     cache?.writeFailure('the façade\u001b]0;x\u0007\n is down', NOW);
     expect(printFromCache({ ...UNSET, ...REQUEST }, host, false)).toMatchObject({ code: 1 });
     expect(texts).toEqual({ output: '', warnings: 'purser: the façade ]0;x is down\n', notices: '' });
@@ -107,7 +107,7 @@ describe('printFromCache with a lock', () => {
     await rm(file);
     return { host, texts, file };
   };
-  const held = JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' });
+  const held = JSON.stringify({ pid: 1, startedAt: readStartTime(1), client: '' });
 
   it('reports once, after three seconds, that another process holds the lock', async () => {
     const { host, texts, file } = await newLock();
@@ -152,7 +152,7 @@ describe('printFromCache with a lock', () => {
   });
 });
 
-describe('cacheFolder', () => {
+describe('resolveCacheFolder', () => {
   it('does not use a folder in the working directory if HOME is empty', async () => {
     const { host, texts } = await newHost();
     const home = process.env['HOME'];
@@ -190,7 +190,7 @@ describe('CachedCredential.recordClient', () => {
 });
 
 describe('RequestLock', () => {
-  const owner = (pid: number) => ({ pid, startedAt: startTimeOf(pid), client: '' });
+  const owner = (pid: number) => ({ pid, startedAt: readStartTime(pid), client: '' });
 
   it('takes over the lock from a running process after two minutes, even if the clock was set back', async () => {
     const { folder } = await newHost();

@@ -82,9 +82,9 @@ describe('FacadeClient.open', () => {
     const other = join(world.folder, 'other.crt');
     await writeFile(other, createAuthority(Date.now()).certificate);
     expect(await failure(`${TOKEN} --facade-ca ${other}`)).toMatch(
-      /cannot verify the certificate of the façade .* Set --facade-ca to its CA/,
+      /the TLS handshake with the façade .* failed: .* Set --facade-ca to the CA of the façade's certificate/,
     );
-    expect(await failure(`${TOKEN} --facade-ca system`)).toContain('cannot verify the certificate');
+    expect(await failure(`${TOKEN} --facade-ca system`)).toContain('the TLS handshake with the façade');
     await writeFile(other, 'no PEM');
     expect(await failure(`${TOKEN} --facade-ca ${other}`)).toContain(`cannot use the CA ${other}`);
   });

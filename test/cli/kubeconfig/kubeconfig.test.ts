@@ -107,7 +107,7 @@ describe('purser kubeconfig --merge', () => {
     const before = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
     expect(await world.run(`${COMMAND} --merge`)).toMatchObject({
       code: 0,
-      output: `Context target-1 written to ${world.kubeconfig}. To use it, run kubectl --context target-1 get pods.\n`,
+      output: `Context target-1 written to ${world.kubeconfig}. To use the context, run kubectl --context target-1 get pods.\n`,
     });
     const after = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
     expect(after).toMatchObject({
@@ -131,7 +131,8 @@ describe('purser kubeconfig --merge', () => {
   it('keeps a symbolic link to the kubeconfig', async () => {
     const link = join(world.folder, 'link');
     await symlink(world.kubeconfig, link);
-    await world.run(`${COMMAND} --merge --kubeconfig ${link}`);
+    const { output } = await world.run(`${COMMAND} --merge --kubeconfig ${link}`);
+    expect(output).toContain(`--kubeconfig "${world.kubeconfig}" --context`);
     expect(await readFile(world.kubeconfig, 'utf8')).toContain('purser-target-1');
     expect(await readFile(link, 'utf8')).toContain('purser-target-1');
   });

@@ -65,7 +65,12 @@ describe('toLinks', () => {
     ['a missing requester', 'permission', { hasRequester: { value: false } }, 'does not exist'],
     ['a missing permission', 'permission', { issueName: { value: undefined } }, 'cannot issue clusters/token "prod-eu/deploy/deployer"'],
     ['a missing Cluster', 'cluster', { cluster: { value: undefined } }, 'Cluster prod-eu was not found. Register it'],
-    ['a Cluster that was never probed', 'cluster', { cluster: { value: aCluster() } }, 'has not probed it yet'],
+    [
+      'a Cluster that was never probed',
+      'cluster',
+      { cluster: { value: aCluster() } },
+      'has not probed the cluster yet. Check that Purser is running',
+    ],
     ['a missing service account', 'service account', { serviceAccount: { value: undefined } }, 'was not found on the cluster'],
     [
       'a re-created service account',

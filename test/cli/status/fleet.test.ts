@@ -169,7 +169,9 @@ ManagedTokenSets: 1 of 2 ready
 
   it('names the permission that the user needs to list ManagedTokenSets', () => {
     const status = toFleetStatus({ tokens: [], clusters: [ready], sets: undefined }, NOON);
-    expect(formatFleet(status, NOON, plain)).toContain('ManagedTokenSets: not checked (needs list on managedtokensets.tokens.purser.dev)');
+    expect(formatFleet(status, NOON, plain)).toContain(
+      'ManagedTokenSets: not checked (needs permission to list managedtokensets.tokens.purser.dev)',
+    );
   });
 
   it('prints causes with remedies before the summary', () => {
@@ -208,6 +210,6 @@ ManagedTokens: 2 of 2 ready, the next rotation is in 30m
   });
 
   it('names the permission to list Clusters if the user lacks it', () => {
-    expect(text([], undefined, NOON)).toContain('Clusters: not checked (needs list on clusters.registry.purser.dev)');
+    expect(text([], undefined, NOON)).toContain('Clusters: not checked (needs permission to list clusters.registry.purser.dev)');
   });
 });

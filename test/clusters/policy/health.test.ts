@@ -4,12 +4,12 @@ import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts'
 import { evaluateCredential, evaluateProbe, type FaultReason } from '../../../src/clusters/policy/conditions.ts';
 import {
   type Health,
-  healthAfter,
   isInDoubt,
   isReadyInDoubt,
   parseHealth,
   toConditions,
   unreachableMs,
+  updateHealth,
 } from '../../../src/clusters/policy/health.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
 
@@ -26,7 +26,7 @@ function after(...probes: readonly Probe[]): Health {
 function history(probes: readonly Probe[]): readonly Health[] {
   let health: Health | undefined;
   return probes.map((probe) => {
-    health = healthAfter(health, evaluateProbe({ faults: probe === 'ok' ? [] : [{ reason: probe, detail: '' }] }));
+    health = updateHealth(health, evaluateProbe({ faults: probe === 'ok' ? [] : [{ reason: probe, detail: '' }] }));
     return health;
   });
 }
@@ -45,7 +45,7 @@ function statusOf(health: Health, type: string): string | undefined {
 const UP = 'True Responding, True PermissionsGranted, True ClusterReady';
 const DOWN = 'False Timeout, Unknown NoResponse, False Timeout';
 
-describe('healthAfter', () => {
+describe('updateHealth', () => {
   it.each<readonly [string, readonly Probe[], string]>([
     ['becomes True at the first success', ['ok'], UP],
     ['becomes False at the first failure', ['Timeout'], DOWN],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type CredentialObservation, type CredentialPlan, planCredential, retryDelayMs } from '../../../src/credentials/policy/plan.ts';
-import { halfLifeAt, type TokenInUse } from '../../../src/targets/policy/renewal.ts';
+import { computeRenewalSlotAt, type TokenInUse } from '../../../src/targets/policy/renewal.ts';
 import type { RenewalRecord } from '../../../src/targets/policy/renewed-secret.ts';
 import { NOON } from '../../support/builders.ts';
 
@@ -54,7 +54,7 @@ function replacedTokens(count: number): RenewalRecord['replaced'] {
   return Array.from({ length: count }, (_, index) => ({ ...ANCHOR, uid: `a-${index}`, replacedAt: NOON + index * 1_000 })).reverse();
 }
 
-const dueAt = halfLifeAt(OWN, 'uid') ?? 0;
+const dueAt = computeRenewalSlotAt(OWN, 'uid') ?? 0;
 
 describe('planCredential', () => {
   it.each<[string, Change, number, CredentialPlan]>([

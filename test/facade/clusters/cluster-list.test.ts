@@ -103,7 +103,7 @@ describe('CLUSTER_LIST.toPublic for conditions', () => {
   });
 
   it('publishes a reason that Purser does not use as Unknown', () => {
-    const generic = { reason: 'Unknown', message: 'Purser did not write this condition.' };
+    const generic = { reason: 'Unknown', message: 'Purser does not know the stored reason of this condition.' };
     for (const reason of ['Leaked', 'toString', '', undefined, 7]) {
       expect(publish([{ type: 'Ready', status: 'True', reason, message: 'x' }])).toEqual([{ type: 'Ready', status: 'True', ...generic }]);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { tenantOf, toAddressKey } from '../../../src/facade/limits/tenant.ts';
+import { toAddressKey, toTenant } from '../../../src/facade/limits/tenant.ts';
 
-describe('tenantOf', () => {
+describe('toTenant', () => {
   it.each([
     ['system:serviceaccount:team-a:ci', 'system:serviceaccounts:team-a'],
     ['system:serviceaccount:team-a:deployer', 'system:serviceaccounts:team-a'],
@@ -10,7 +10,7 @@ describe('tenantOf', () => {
     ['system:serviceaccount:team-a', 'system:serviceaccount:team-a'],
     ['oidc:system:serviceaccount:team-a:ci', 'oidc:system:serviceaccount:team-a:ci'],
   ])('returns the tenant of %s', (username, tenant) => {
-    expect(tenantOf(username)).toBe(tenant);
+    expect(toTenant(username)).toBe(tenant);
   });
 });
 

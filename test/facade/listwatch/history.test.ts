@@ -16,7 +16,7 @@ function write(history: History, version: number, key: string, isDeleted = false
 }
 
 function restore(history: History, revision: number): Collection {
-  return history.at(history.positionAfter(revision) ?? Number.NaN);
+  return history.at(history.findPositionAfter(revision) ?? Number.NaN);
 }
 
 describe('History', () => {
@@ -28,7 +28,11 @@ describe('History', () => {
       history.apply({ type: 'applied', resourceVersion: String(version), changes } as never);
     }
     expect(history.end - history.start).toBeLessThan(11);
-    expect([history.oldest > 80, history.positionAfter(99) !== undefined, history.positionAfter(50)]).toEqual([true, true, undefined]);
+    expect([history.oldest > 80, history.findPositionAfter(99) !== undefined, history.findPositionAfter(50)]).toEqual([
+      true,
+      true,
+      undefined,
+    ]);
   });
 
   it('drops changes that are older than five minutes, even if no more changes arrive', () => {
@@ -38,11 +42,11 @@ describe('History', () => {
     write(history, 2, 'prod');
     clock.advance(200_000);
     write(history, 3, 'prod');
-    expect(history.positionAfter(1)).toBe(history.start);
+    expect(history.findPositionAfter(1)).toBe(history.start);
     clock.advance(100_001);
-    expect([history.positionAfter(1), history.positionAfter(2), history.oldest]).toEqual([undefined, history.start, 2]);
+    expect([history.findPositionAfter(1), history.findPositionAfter(2), history.oldest]).toEqual([undefined, history.start, 2]);
     clock.advance(200_000);
-    expect([history.positionAfter(2), history.positionAfter(3), history.oldest]).toEqual([undefined, history.end, 3]);
+    expect([history.findPositionAfter(2), history.findPositionAfter(3), history.oldest]).toEqual([undefined, history.end, 3]);
     expect(restore(history, 3)).toBe(history.collection);
     write(history, 4, 'prod');
     clock.advance(376_000);

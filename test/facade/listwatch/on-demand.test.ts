@@ -19,7 +19,7 @@ const STALE_MS = 300_000;
 const FORBIDDEN = statusError('Forbidden', 'roles.rbac.authorization.k8s.io is forbidden: User "system:serviceaccount:x" cannot list', {});
 
 const NO_PERMISSION =
-  'Purser has no permission on the hub to list and watch managedtokens, roles and rolebindings. ' +
+  'Purser lacks a permission on the hub to list or watch managedtokens, roles or rolebindings. ' +
   'Ask an administrator to grant Purser the permission that its log names.';
 
 /** An informer of the test that can also fail. */

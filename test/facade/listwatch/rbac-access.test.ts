@@ -96,10 +96,10 @@ describe('RbacAccess', () => {
     world.grant('team-1');
     clock.stepMs = 0;
     world.grant('team-2');
-    const visibility = await world.access.visibleTo(user);
+    const visibility = await world.access.findVisibility(user);
     expect(visibility.names).toEqual(['team-0/', 'team-1/', 'team-2/']);
     expect(world.shown.at(-1)).toBe(visibility);
-    expect(world.access.visibleNow(user)).toBe(visibility);
+    expect(world.access.findVisibilityNow(user)).toBe(visibility);
   });
 
   it('hides objects whose role lost its rules and then its binding during a pause', () => {
@@ -134,7 +134,7 @@ describe('RbacAccess', () => {
     });
     world.hub.listers.delete('alice');
     await pass(clock, 5_000);
-    expect(world.access.visibleNow(user).names).toEqual(before);
+    expect(world.access.findVisibilityNow(user).names).toEqual(before);
     expect(world.shown.at(-1)?.names).toEqual(before);
   });
 
@@ -181,14 +181,14 @@ describe('RbacAccess', () => {
     world.hub.listers.add('admin');
     // The ClusterRole of the world is new: the hub may still apply old rules.
     clock.advance(5_000);
-    await world.access.visibleTo(admin);
+    await world.access.findVisibility(admin);
     const shown: Visibility[] = [];
     world.access.follow(admin, (visibility) => shown.push(visibility));
     const { reviews } = world.hub;
     for (let at = 1; at < 100; at += 1) {
       world.grant(`team-${at}`);
       clock.advance(50);
-      expect((await world.access.visibleTo(admin)).isEverything).toBe(true);
+      expect((await world.access.findVisibility(admin)).isEverything).toBe(true);
     }
     expect(world.hub.reviews).toBe(reviews);
     expect(shown).toEqual([]);

@@ -1,7 +1,7 @@
 // A client that behaves like client-go's reflector: it lists, watches from the version of the list, resumes a broken watch, and lists again
 // after 410. The client checks that versions never decrease.
 
-import { objectKey } from '../../../src/kube/paths.ts';
+import { objectKeyOf } from '../../../src/kube/paths.ts';
 import type { ListedObject, ListReplica, TestCaller, WatchStream } from './replica.ts';
 
 export class Reflector {
@@ -69,7 +69,7 @@ export class Reflector {
       return;
     }
     this.#pages = undefined;
-    this.#state = new Map(items.map((item) => [objectKey(item), item]));
+    this.#state = new Map(items.map((item) => [objectKeyOf(item), item]));
     this.#version = body.metadata.resourceVersion;
     // Without a version, as for the first page of several, a replica that lags behind may return an older list.
     if (versionQuery.startsWith('&resourceVersion=')) checkOrder(this.#listed, this.#version);
@@ -117,7 +117,7 @@ export class Reflector {
   }
 
   #apply(type: string, object: ListedObject): void {
-    const name = objectKey(object);
+    const name = objectKeyOf(object);
     if (this.#state.has(name) !== (type !== 'ADDED'))
       throw new Error(`unexpected ${type} ${name} with the state ${[...this.#state.keys()].join()}`);
     if (type === 'DELETED') this.#state.delete(name);

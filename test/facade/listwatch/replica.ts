@@ -17,7 +17,7 @@ import { formatFacadeVersionAt } from '../../../src/facade/listwatch/version.ts'
 import type { FacadeReply, FacadeRequest, StreamedReply } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
-import { objectKey } from '../../../src/kube/paths.ts';
+import { objectKeyOf } from '../../../src/kube/paths.ts';
 import { ObjectStore, reflectBatches } from '../../../src/kube/store.ts';
 import type { Reply } from '../../../src/kubernetes/reply.ts';
 import { StatusError, serviceUnavailable } from '../../../src/kubernetes/status.ts';
@@ -36,7 +36,7 @@ export class Collection<T extends ApiObject> {
 
   put(name: string, object: Omit<T, 'metadata'> & { readonly metadata?: ApiObject['metadata'] }): void {
     const resourceVersion = this.#hub.next();
-    const key = objectKey({ metadata: { ...object.metadata, name } });
+    const key = objectKeyOf({ metadata: { ...object.metadata, name } });
     const uid = this.objects.get(key)?.metadata.uid ?? `uid-${resourceVersion}`;
     const whole = { ...object, metadata: { ...object.metadata, name, uid, resourceVersion } } as Stored<T>;
     this.objects.set(key, whole);

@@ -1,7 +1,7 @@
 // Permissions of callers on ManagedTokens: bindings in a namespace and for the cluster, of users, groups and service accounts.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { objectKey } from '../../../src/kube/paths.ts';
+import { objectKeyOf } from '../../../src/kube/paths.ts';
 import { callerOf, type TestCaller, type WatchStream } from '../listwatch/replica.ts';
 import { type TokenGrant, TokenHub, TokenReplica } from '../listwatch/token-replica.ts';
 
@@ -27,12 +27,12 @@ async function grant(...grants: readonly Partial<TokenGrant>[]): Promise<void> {
 }
 
 async function listKeys(caller: TestCaller = ALICE, namespace?: string): Promise<readonly string[]> {
-  return (await replica.get('', caller, namespace)).body.items.map(objectKey);
+  return (await replica.get('', caller, namespace)).body.items.map(objectKeyOf);
 }
 
 /** Returns the types and keys of the events since the last call, without bookmarks. */
 function eventsOf(stream: WatchStream): readonly string[] {
-  return stream.take().flatMap(({ type, object }) => (type === 'BOOKMARK' ? [] : [`${type} ${objectKey(object)}`]));
+  return stream.take().flatMap(({ type, object }) => (type === 'BOOKMARK' ? [] : [`${type} ${objectKeyOf(object)}`]));
 }
 
 describe('list of ManagedTokens', () => {

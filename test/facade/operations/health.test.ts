@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type HealthChecks, healthReply } from '../../../src/facade/operations/health.ts';
+import { createHealthReply, type HealthChecks } from '../../../src/facade/operations/health.ts';
 
 function health(isSynced: boolean): HealthChecks {
   const ping = { name: 'ping', passes: () => true };
@@ -8,11 +8,11 @@ function health(isSynced: boolean): HealthChecks {
 
 function get(url: string, isSynced = true) {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
-  const reply = healthReply(health(isSynced), pathname, searchParams);
+  const reply = createHealthReply(health(isSynced), pathname, searchParams);
   return reply && { status: reply.status, body: reply.body };
 }
 
-describe('healthReply', () => {
+describe('createHealthReply', () => {
   it.each([
     ['/livez', 'ok'],
     ['/readyz', 'ok'],

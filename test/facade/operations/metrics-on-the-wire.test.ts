@@ -7,7 +7,7 @@ import { Authenticator } from '../../../src/facade/authenticate.ts';
 import { listenForOperations, type Operations } from '../../../src/facade/operations/listener.ts';
 import { createMetricsAccessCheck } from '../../../src/facade/operations/metrics-access.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
-import { fixedConfig } from '../../../src/kube/kube-config.ts';
+import { createFixedConfig } from '../../../src/kube/kube-config.ts';
 import { createTransport, type Transport } from '../../../src/kube/transport.ts';
 import { systemClock as clock } from '../../../src/std/clock.ts';
 import { silentLog as log } from '../../support/silent-log.ts';
@@ -21,7 +21,7 @@ let running: Operations;
 beforeEach(async () => {
   hubServer = await startWireServer(allowingHub());
   const cluster = { name: 'hub', server: hubServer.url, skipTLSVerify: false };
-  transport = createTransport(fixedConfig(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
+  transport = createTransport(createFixedConfig(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
   const hub = new KubeClient(transport, 'purser');
   const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
   const ping = { name: 'ping', passes: () => true };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
+  createFieldSelectorPattern,
   type FieldSelector,
-  fieldSelectorPattern,
+  findRequiredName,
   matchesFields,
   parseFieldSelector,
-  requiredName,
 } from '../../../src/kubernetes/selectors/field-selector.ts';
 import { isEverything } from '../../../src/kubernetes/selectors/selector.ts';
 
@@ -82,7 +82,7 @@ describe('matchesFields', () => {
   });
 });
 
-describe('requiredName', () => {
+describe('findRequiredName', () => {
   it.each([
     ['', undefined],
     ['metadata.name=a', 'a'],
@@ -91,13 +91,13 @@ describe('requiredName', () => {
     ['metadata.name=b,metadata.name=a', 'a'],
     ['status.phase=Active,metadata.name=a', 'a'],
   ])('parses %j and finds the name %j', (text, name) => {
-    expect(requiredName(parseFieldSelector(text))).toBe(name);
+    expect(findRequiredName(parseFieldSelector(text))).toBe(name);
   });
 });
 
-describe('fieldSelectorPattern', () => {
+describe('createFieldSelectorPattern', () => {
   const fields = ['metadata.name', 'spec.a'];
-  const pattern = new RegExp(fieldSelectorPattern(fields));
+  const pattern = new RegExp(createFieldSelectorPattern(fields));
   const token = fc.constantFrom('metadata.name', 'spec.a', 'spec.b', '=', '==', '!=', ',', '\\', '\\\\', '\\,', '\\=', 'x', ' ', '\n');
 
   function isAccepted(text: string): boolean {

@@ -3,7 +3,7 @@ import { parseDeleteOptions } from '../../../apiserver/endpoints/write.ts';
 import type { StatusError } from '../../../src/kubernetes/status.ts';
 import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
 import { parseListOptions, validateListOptions } from '../../../src/kubernetes/wire/list-options.ts';
-import { fieldManagerName, parsePatchOptions, parseTimeoutMs, parseWriteOptions } from '../../../src/kubernetes/wire/options.ts';
+import { parsePatchOptions, parseTimeoutMs, parseWriteOptions, resolveFieldManager } from '../../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { recordings } from '../../support/golden.ts';
 import { queryOf } from './recorded.ts';
@@ -204,7 +204,7 @@ describe('parseTimeoutMs', () => {
   });
 });
 
-describe('fieldManagerName', () => {
+describe('resolveFieldManager', () => {
   it.each([
     ['me', 'kubectl/v1', 'me'],
     ['', 'kubectl/v1.36.4 (linux/amd64)', 'kubectl'],
@@ -214,6 +214,6 @@ describe('fieldManagerName', () => {
     ['', undefined, 'unknown'],
     ['', '/x', 'unknown'],
   ])('returns the manager for the option %j and User-Agent %j: %j', (fieldManager, userAgent, name) => {
-    expect(fieldManagerName(fieldManager, userAgent)).toBe(name);
+    expect(resolveFieldManager(fieldManager, userAgent)).toBe(name);
   });
 });

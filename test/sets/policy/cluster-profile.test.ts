@@ -3,9 +3,9 @@ import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts'
 import type { ClusterProfile } from '../../../src/api/cluster-profile.ts';
 import type { Stored } from '../../../src/api/resources.ts';
 import {
-  desiredProfile,
-  desiredProfileDigests,
-  storedProfileDigests,
+  digestDesiredProfile,
+  digestStoredProfile,
+  toDesiredProfile,
   toProfileCleanupPatch,
   toProfilesAspect,
 } from '../../../src/sets/policy/cluster-profile.ts';
@@ -31,13 +31,13 @@ function aCluster(conditions: readonly ClusterCondition[] = [READY], version: st
 }
 
 function aProfile(overrides: Partial<ClusterProfile> = {}): ClusterProfile {
-  const { labels, spec, status } = desiredProfile(aCluster(), ACCESS);
+  const { labels, spec, status } = toDesiredProfile(aCluster(), ACCESS);
   return { metadata: { name: 'fleet-a', namespace: 'team-a', labels }, spec, status, ...overrides };
 }
 
-describe('desiredProfile', () => {
+describe('toDesiredProfile', () => {
   it('derives health from the Ready condition, without the heartbeat and the message of the Cluster', () => {
-    expect(desiredProfile(aCluster(), ACCESS).status.conditions).toEqual([
+    expect(toDesiredProfile(aCluster(), ACCESS).status.conditions).toEqual([
       {
         type: 'ControlPlaneHealthy',
         status: 'False',
@@ -49,26 +49,26 @@ describe('desiredProfile', () => {
   });
 
   it('replaces a reason that Purser does not define', () => {
-    const [condition] = desiredProfile(aCluster([{ ...READY, reason: 'toString' }]), ACCESS).status.conditions ?? [];
+    const [condition] = toDesiredProfile(aCluster([{ ...READY, reason: 'toString' }]), ACCESS).status.conditions ?? [];
     expect(condition).toMatchObject({ reason: 'ReasonUnknown', message: '' });
   });
 
   it('omits health and version of a Cluster that was not probed', () => {
-    const { status } = desiredProfile(aCluster([], ''), ACCESS);
+    const { status } = toDesiredProfile(aCluster([], ''), ACCESS);
     expect([status.conditions, status.version]).toEqual([[], undefined]);
   });
 
   it('omits certificates for public CAs', () => {
-    const { status } = desiredProfile(aCluster(), { ...ACCESS, authority: undefined });
+    const { status } = toDesiredProfile(aCluster(), { ...ACCESS, authority: undefined });
     expect(Object.keys(status.accessProviders?.[0]?.cluster ?? {})).toEqual(['server', 'extensions']);
   });
 });
 
-describe('storedProfileDigests', () => {
-  const desired = desiredProfileDigests(desiredProfile(aCluster(), ACCESS));
+describe('digestStoredProfile', () => {
+  const desired = digestDesiredProfile(toDesiredProfile(aCluster(), ACCESS));
 
   it('returns the digests of the ClusterProfile that Purser wrote', () => {
-    expect(storedProfileDigests(aProfile())).toEqual(desired);
+    expect(digestStoredProfile(aProfile())).toEqual(desired);
   });
 
   it('ignores labels, conditions, properties and access providers of other managers', () => {
@@ -82,20 +82,20 @@ describe('storedProfileDigests', () => {
         accessProviders: [{ name: 'other' }, ...(status.accessProviders ?? [])],
       },
     });
-    expect(storedProfileDigests(profile)).toEqual(desired);
+    expect(digestStoredProfile(profile)).toEqual(desired);
   });
 
   it('detects a changed label, name or status', () => {
     const { metadata, spec, status } = aProfile();
-    expect(storedProfileDigests(aProfile({ metadata: { ...metadata, labels: {} } })).main).not.toBe(desired.main);
-    expect(storedProfileDigests(aProfile({ spec: { ...spec, displayName: 'b' } })).main).not.toBe(desired.main);
-    expect(storedProfileDigests(aProfile({ status: { ...status, version: { kubernetes: 'v1' } } })).status).not.toBe(desired.status);
-    expect(storedProfileDigests(aProfile({ status: {} })).status).not.toBe(desired.status);
+    expect(digestStoredProfile(aProfile({ metadata: { ...metadata, labels: {} } })).main).not.toBe(desired.main);
+    expect(digestStoredProfile(aProfile({ spec: { ...spec, displayName: 'b' } })).main).not.toBe(desired.main);
+    expect(digestStoredProfile(aProfile({ status: { ...status, version: { kubernetes: 'v1' } } })).status).not.toBe(desired.status);
+    expect(digestStoredProfile(aProfile({ status: {} })).status).not.toBe(desired.status);
   });
 });
 
 describe('toProfileCleanupPatch', () => {
-  const { status: desired } = desiredProfile(aCluster(), ACCESS);
+  const { status: desired } = toDesiredProfile(aCluster(), ACCESS);
   const [condition] = desired.conditions ?? [];
   const [provider] = desired.accessProviders ?? [];
 
@@ -121,7 +121,7 @@ describe('toProfileCleanupPatch', () => {
   });
 
   it('removes version and health that Purser does not report', () => {
-    const { status: unprobed } = desiredProfile(aCluster([], ''), ACCESS);
+    const { status: unprobed } = toDesiredProfile(aCluster([], ''), ACCESS);
     expect(toProfileCleanupPatch(desired, unprobed)).toEqual({ version: null, conditions: [], accessProviders: unprobed.accessProviders });
   });
 });

@@ -9,14 +9,14 @@ import {
   rolloutOf,
   toMemberState,
 } from '../../../src/sets/policy/plan.ts';
-import { templateDigest } from '../../../src/sets/policy/template.ts';
+import { digestTemplate } from '../../../src/sets/policy/template.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { NOON } from '../../support/builders.ts';
 import { aMember, aSet } from '../set-builder.ts';
 
 const before = aSet();
 const set = aSet({ expirationSeconds: 7200 });
-const rollout: Rollout = { templateDigest: templateDigest(set.spec.template), startTime: formatTimestamp(NOON) };
+const rollout: Rollout = { templateDigest: digestTemplate(set.spec.template), startTime: formatTimestamp(NOON) };
 const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `c${String(from + index).padStart(3, '0')}`);
 
 const plan = (members: readonly Member[], of = set) => planSet({ set: of, members, surplus: [] }, rollout, NOON + 60_000);

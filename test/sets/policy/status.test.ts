@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ProfilesAspect, toProfilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
 import { planSet, rolloutOf } from '../../../src/sets/policy/plan.ts';
-import { desiredStatus } from '../../../src/sets/policy/status.ts';
+import { toDesiredStatus } from '../../../src/sets/policy/status.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { NOON } from '../../support/builders.ts';
 import { aSet } from '../set-builder.ts';
@@ -18,7 +18,7 @@ function conditionOf(type: string, { profiles, hasRequester = true }: { readonly
   const rollout = rolloutOf(set, formatTimestamp(NOON));
   const removal = { type: 'allowed', isConfirmed: false } as const;
   const plan = planSet(observation, rollout, NOON);
-  const status = desiredStatus({ observation, hasRequester, plan, rollout, removal, profiles }, NOON);
+  const status = toDesiredStatus({ observation, hasRequester, plan, rollout, removal, profiles }, NOON);
   return status.conditions?.find((condition) => condition.type === type);
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { SetAnnotation } from '../../../src/api/names.ts';
-import { dns1123SubdomainProblems, labelValueProblems } from '../../../src/kubernetes/names.ts';
-import { childName, type RenderedToken, recordedTemplateDigest, renderToken } from '../../../src/sets/policy/template.ts';
+import { validateDns1123Subdomain, validateLabelValue } from '../../../src/kubernetes/names.ts';
+import { type RenderedToken, recordedTemplateDigestOf, renderToken, toChildName } from '../../../src/sets/policy/template.ts';
 import { aSet } from '../set-builder.ts';
 
 function rendered(...args: Parameters<typeof renderToken>): RenderedToken {
@@ -13,17 +13,17 @@ function rendered(...args: Parameters<typeof renderToken>): RenderedToken {
 
 const names = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,100}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?){0,2}$/);
 
-describe('childName', () => {
+describe('toChildName', () => {
   it('joins the names of set and cluster', () => {
-    expect(childName('fleet', 'prod-eu')).toBe('fleet-prod-eu');
+    expect(toChildName('fleet', 'prod-eu')).toBe('fleet-prod-eu');
   });
 
   it('returns a valid name that differs for different clusters, no matter how long their names are', () => {
     fc.assert(
       fc.property(names, names, names, (set, a, b) => {
         const long = `${set}.${'x'.repeat(60)}`;
-        expect(dns1123SubdomainProblems(childName(long, a))).toEqual([]);
-        if (a !== b) expect(childName(long, a)).not.toBe(childName(long, b));
+        expect(validateDns1123Subdomain(toChildName(long, a))).toEqual([]);
+        if (a !== b) expect(toChildName(long, a)).not.toBe(toChildName(long, b));
       }),
     );
   });
@@ -86,8 +86,8 @@ describe('renderToken', () => {
           secret: { name: `{{cluster}}.${'y'.repeat(63)}.{{cluster}}`, outputs: ['Token'] },
         });
         const { spec, labels } = rendered(set, { name });
-        expect(dns1123SubdomainProblems(spec.secret.name ?? '')).toEqual([]);
-        expect(labelValueProblems(labels['a'] ?? '')).toEqual([]);
+        expect(validateDns1123Subdomain(spec.secret.name ?? '')).toEqual([]);
+        expect(validateLabelValue(labels['a'] ?? '')).toEqual([]);
       }),
     );
   });
@@ -100,7 +100,7 @@ describe('renderToken', () => {
     expect([same, unused]).toEqual([one, one]);
     expect(other).not.toBe(one);
     const templates = [one, other, digest(aSet(), {})].map((value) =>
-      recordedTemplateDigest({ annotations: { [SetAnnotation.templateDigest]: value ?? '' } }),
+      recordedTemplateDigestOf({ annotations: { [SetAnnotation.templateDigest]: value ?? '' } }),
     );
     expect(new Set(templates).size).toBe(2);
   });

@@ -2,21 +2,21 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
   checkGrant,
-  grantedAudiences,
-  grantedLifetimeMs,
+  computeGrantedLifetimeMs,
   hasSameAudiences,
   isReservedAudience,
+  selectGrantedAudiences,
   type TargetTokenRequest,
-  tokenRequestFor,
+  toTargetTokenRequest,
 } from '../../../src/targets/policy/grant.ts';
 import { parseTokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import { ACCOUNT_UID, aGrant, aToken, at, jwt, NOON } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 
-describe('tokenRequestFor', () => {
+describe('toTargetTokenRequest', () => {
   it('returns a TokenRequest with the fields of the spec', () => {
-    expect(tokenRequestFor(aToken().build(), {})).toEqual({
+    expect(toTargetTokenRequest(aToken().build(), {})).toEqual({
       namespace: 'deploy',
       name: 'deployer',
       audiences: ['https://kubernetes.default.svc'],
@@ -30,11 +30,11 @@ describe('tokenRequestFor', () => {
     [600, undefined, 600],
   ])('requests %s s with a maximum of %s s as %s s', (expirationSeconds, maxExpirationSeconds, requested) => {
     const limits = maxExpirationSeconds === undefined ? {} : { maxExpirationSeconds };
-    expect(tokenRequestFor(aToken().with({ expirationSeconds }).build(), {}, limits).expirationSeconds).toBe(requested);
+    expect(toTargetTokenRequest(aToken().with({ expirationSeconds }).build(), {}, limits).expirationSeconds).toBe(requested);
   });
 
   it('includes the expected UID of the service account in a renewal', () => {
-    expect(tokenRequestFor(aToken().build(), { accountUID: 'a1' })).toMatchObject({ accountUID: 'a1' });
+    expect(toTargetTokenRequest(aToken().build(), { accountUID: 'a1' })).toMatchObject({ accountUID: 'a1' });
   });
 
   it.each([
@@ -46,7 +46,7 @@ describe('tokenRequestFor', () => {
       { kind: 'Secret', name: 'purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01', uid: 's1' },
     ],
   ])('binds the token to the object: %s', (_, token, boundObject) => {
-    expect(tokenRequestFor(token.build(), { anchorUID: 's1' })).toMatchObject({ boundObject });
+    expect(toTargetTokenRequest(token.build(), { anchorUID: 's1' })).toMatchObject({ boundObject });
   });
 });
 
@@ -78,7 +78,7 @@ function bound(to: object) {
   return aGrant().claiming({ 'kubernetes.io': { serviceaccount: { uid: ACCOUNT_UID }, ...to } });
 }
 
-describe('grantedAudiences', () => {
+describe('selectGrantedAudiences', () => {
   const [claimed, opaque] = [response(), response(aGrant().opaque())];
   const none = { ...request, audiences: [] };
 
@@ -88,7 +88,7 @@ describe('grantedAudiences', () => {
     ['the audiences in the response for an opaque token', none, { ...opaque, audiences: ['other'] }, ['other']],
     ['no audiences if neither the token nor the response names any', none, opaque, []],
   ])('returns %s', (_, requested, granted, expected) => {
-    expect(grantedAudiences(requested, granted)).toEqual(expected);
+    expect(selectGrantedAudiences(requested, granted)).toEqual(expected);
   });
 });
 
@@ -130,8 +130,13 @@ describe('checkGrant', () => {
     ['the response contains no expiry', request, response(aGrant(), 1772366400)],
     ['the token has expired', request, response(aGrant(), '2026-03-01T12:00:00Z')],
     ['the token has expired', request, response(aGrant().claiming({ exp: NOON / 1000 }))],
-    ['the token is for another service account', request, response(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' }))],
-    ['the token is for another service account', request, response(aGrant().claiming({ sub: undefined }))],
+    ['the token has no expiry', request, response(aGrant().claiming({ exp: undefined }))],
+    [
+      'the token is not for the requested service account',
+      request,
+      response(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' })),
+    ],
+    ['the token is not for the requested service account', request, response(aGrant().claiming({ sub: undefined }))],
     [
       'the audiences of the token differ from those requested',
       request,
@@ -143,13 +148,13 @@ describe('checkGrant', () => {
       { ...request, audiences: [] },
       { ...response(), audiences: ['https://facade.example.com'] },
     ],
-    ['the token is not bound to the requested object', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, response()],
+    ['the token is not bound as requested', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, response()],
     [
-      'the token is not bound to the requested object',
+      'the token is not bound as requested',
       { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
       response(bound({ secret: { uid: 'another' } })),
     ],
-    ['the token is not bound to the requested object', request, response(bound({ pod: { uid: 'p' } }))],
+    ['the token is not bound as requested', request, response(bound({ pod: { uid: 'p' } }))],
     ['the issue time of the token is in the future', request, response(aGrant().claiming({ iat: NOON / 1000 + 61 }))],
     ['the token is not valid yet', request, response(aGrant().claiming({ nbf: NOON / 1000 + 61 }))],
     ['the token was issued more than 10 minutes ago', request, response(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
@@ -170,7 +175,7 @@ describe('checkGrant', () => {
   });
 });
 
-describe('grantedLifetimeMs', () => {
+describe('computeGrantedLifetimeMs', () => {
   it.each([
     ['the lifetime in token and response', response(), 3_600_000],
     ['the lifetime in the response if the token has a year', response(aGrant().expiringIn('8760h')), 3_600_000],
@@ -179,7 +184,7 @@ describe('grantedLifetimeMs', () => {
     ['the lifetime in the response for a token that is not a JWT', response(aGrant().opaque()), 3_600_000],
     ['0 for a response without expiry', response(aGrant(), 'never'), 0],
   ])('returns %s', (_, given, ms) => {
-    expect(grantedLifetimeMs(given, NOON)).toBe(ms);
+    expect(computeGrantedLifetimeMs(given, NOON)).toBe(ms);
   });
 });
 

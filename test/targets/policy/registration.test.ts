@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { isIssuedWith, serverUrl } from '../../../src/targets/policy/registration.ts';
-import { issuingCredentialOf } from '../../../src/targets/registry.ts';
+import { isIssuedWith, normalizeServer } from '../../../src/targets/policy/registration.ts';
+import { toIssuingCredential } from '../../../src/targets/registry.ts';
 import { aCluster } from '../../support/builders.ts';
 
-describe('serverUrl', () => {
+describe('normalizeServer', () => {
   it.each([
     ['https://prod-eu.example.com:6443', 'https://prod-eu.example.com:6443'],
     ['prod-eu.example.com', 'https://prod-eu.example.com'],
@@ -11,7 +11,7 @@ describe('serverUrl', () => {
     ['https://[2001:DB8::1]:443/', 'https://[2001:db8::1]'],
     ['https://Rancher.example.com/k8s/clusters/c-1/', 'https://rancher.example.com/k8s/clusters/c-1'],
   ])('normalizes %s', (address, url) => {
-    expect(serverUrl(address)).toBe(url);
+    expect(normalizeServer(address)).toBe(url);
   });
 
   it.each([
@@ -31,7 +31,7 @@ describe('serverUrl', () => {
     ['brackets without an address', 'https://[:::]'],
     ['nothing', ''],
   ])('rejects %s', (_, address) => {
-    expect(serverUrl(address)).toBeUndefined();
+    expect(normalizeServer(address)).toBeUndefined();
   });
 });
 
@@ -41,7 +41,7 @@ describe('isIssuedWith', () => {
     const [namespace = '', name = ''] = key.split('/');
     const registered = { ...cluster, spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace, name } } } };
     const credential = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, uid: secretUID, resourceVersion: '1' } } as const;
-    return issuingCredentialOf({ cluster: registered, credential });
+    return toIssuingCredential({ cluster: registered, credential });
   };
   const issued = referring('purser-system/target-1-credential');
 
@@ -52,7 +52,7 @@ describe('isIssuedWith', () => {
     ['a credential whose name was chosen for a short hash', referring('fleet/credential-vdmwaayc'), false],
     ['another Secret of the same name', referring('purser-system/target-1-credential', { secretUID: 's2' }), false],
     ['a Cluster that was re-created', referring('purser-system/target-1-credential', { clusterUID: 'another' }), false],
-    ["Purser's own service account on the hub", issuingCredentialOf({ cluster: aCluster() }), false],
+    ["Purser's own service account on the hub", toIssuingCredential({ cluster: aCluster() }), false],
   ])('compares the issuing credential of a token with %s', (_, issuingCredential, isSame) => {
     expect(isIssuedWith(issued, issuingCredential)).toBe(isSame);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
-import { keyProblem, outputForms, renderOutputs, tokenKeys, toOutputContent } from '../../../src/tokens/outputs/outputs.ts';
+import { findTokenKeys, keyProblem, outputForms, renderOutputs, toOutputContent } from '../../../src/tokens/outputs/outputs.ts';
 import { aCluster, aToken, contentOf, SERVER } from '../../support/builders.ts';
 
 type Outputs = ManagedToken['spec']['secret']['outputs'];
@@ -140,9 +140,9 @@ describe('keyProblem', () => {
   });
 });
 
-describe('tokenKeys', () => {
+describe('findTokenKeys', () => {
   it('lists each key that depends on the token', () => {
-    expect(tokenKeys()).toEqual(['token', 'kubeconfig', 'value', 'config']);
+    expect(findTokenKeys()).toEqual(['token', 'kubeconfig', 'value', 'config']);
   });
 });
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../../src/api/names.ts';
-import { issuingCredentialOf } from '../../../src/targets/registry.ts';
+import { toIssuingCredential } from '../../../src/targets/registry.ts';
 import {
   anchorsOf,
+  findReplacedAnchor,
+  findUnlistedAnchor,
   formerAnchors,
   hasRoomForAnchor,
-  replacedAnchor,
-  unlistedAnchor,
   withWantedAnchor,
 } from '../../../src/tokens/policy/anchors.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
@@ -58,15 +58,15 @@ describe('formerAnchors', () => {
 
 describe('withWantedAnchor', () => {
   it('keeps the list once it contains the location in the spec', () => {
-    expect(withWantedAnchor(listed(THERE, HERE), issuingCredentialOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
+    expect(withWantedAnchor(listed(THERE, HERE), toIssuingCredential({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
   it('adds the location in the spec to the listed locations', () => {
-    expect(withWantedAnchor(listed(THERE), issuingCredentialOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
+    expect(withWantedAnchor(listed(THERE), toIssuingCredential({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
   it('lists the location in the spec with the Cluster that replaced another one', () => {
-    expect(withWantedAnchor(listed(HERE, THERE), issuingCredentialOf({ cluster: aCluster('another') }))).toEqual([
+    expect(withWantedAnchor(listed(HERE, THERE), toIssuingCredential({ cluster: aCluster('another') }))).toEqual([
       THERE,
       { ...HERE, clusterUID: 'another' },
     ]);
@@ -83,7 +83,7 @@ describe('hasRoomForAnchor', () => {
   });
 });
 
-describe('replacedAnchor', () => {
+describe('findReplacedAnchor', () => {
   const { spec, ...cluster } = aCluster();
   const otherCredential = {
     ...cluster,
@@ -97,12 +97,12 @@ describe('replacedAnchor', () => {
   ])(
     'returns the listed location of the spec only if it was recorded for another Cluster object or credential: %s',
     (_, each, expected) => {
-      expect(replacedAnchor(listed(THERE, HERE), issuingCredentialOf({ cluster: each }))).toEqual(expected);
+      expect(findReplacedAnchor(listed(THERE, HERE), toIssuingCredential({ cluster: each }))).toEqual(expected);
     },
   );
 });
 
-describe('unlistedAnchor', () => {
+describe('findUnlistedAnchor', () => {
   const uid = aToken().build().metadata.uid ?? '';
   const record = (cluster: string, name = `purser-${uid}`) =>
     parseRecord({
@@ -121,7 +121,7 @@ describe('unlistedAnchor', () => {
     });
 
   it('returns the location that only the record in the Secret names', () => {
-    expect(unlistedAnchor(listed(THERE), record('prod-eu'))).toEqual({ cluster: 'prod-eu', namespace: 'deploy' });
+    expect(findUnlistedAnchor(listed(THERE), record('prod-eu'))).toEqual({ cluster: 'prod-eu', namespace: 'deploy' });
   });
 
   it.each([
@@ -130,6 +130,6 @@ describe('unlistedAnchor', () => {
     ['a cluster whose name is invalid', record('../x')],
     ['no record', undefined],
   ])('returns undefined for %s', (_, each) => {
-    expect(unlistedAnchor(listed(HERE), each)).toBeUndefined();
+    expect(findUnlistedAnchor(listed(HERE), each)).toBeUndefined();
   });
 });

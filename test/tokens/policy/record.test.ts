@@ -2,19 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
-import { issuingCredentialOf } from '../../../src/targets/registry.ts';
+import { toIssuingCredential } from '../../../src/targets/registry.ts';
 import {
   createRecord,
   encodeIssuedFor,
   encodeRecord,
+  findReissueReason,
   isForFormerAPI,
-  lifetimeOf,
   parseIssuedFor,
   parseRecord,
-  reissueReason,
   requestOf,
   type TokenRecord,
   toIssuedFor,
+  toLifetime,
 } from '../../../src/tokens/policy/record.ts';
 import { aCluster, aGrant, aToken, at, NOON, TokenBuilder } from '../../support/builders.ts';
 
@@ -22,7 +22,7 @@ const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 const anchored = aToken().with({ revocation: 'BoundSecret' });
 
 const audiences = ['https://kubernetes.default.svc'];
-const ISSUING_CREDENTIAL = issuingCredentialOf({ cluster: aCluster() });
+const ISSUING_CREDENTIAL = toIssuingCredential({ cluster: aCluster() });
 
 function withoutAudiences() {
   const token = aToken().build();
@@ -57,7 +57,7 @@ describe('createRecord and parseRecord', () => {
     const written = record(token, grant);
     const read = parseRecord(encodeRecord(written, token.build()));
     expect(read).toEqual(written);
-    expect(read && lifetimeOf(read, grant.build().claims)).toEqual({ issuedAt: written.issuedAt, expiresAt: written.expiresAt });
+    expect(read && toLifetime(read, grant.build().claims)).toEqual({ issuedAt: written.issuedAt, expiresAt: written.expiresAt });
   });
 
   it.each([
@@ -178,7 +178,7 @@ describe('isForFormerAPI', () => {
   });
 });
 
-describe('reissueReason', () => {
+describe('findReissueReason', () => {
   const bound = aToken().with({ boundObjectRef: pod });
   const issued = toIssuedFor(aToken().build(), ISSUING_CREDENTIAL, { audiences });
   const issuedForAPI = toIssuedFor(withoutAudiences().build(), ISSUING_CREDENTIAL, { audiences });
@@ -208,14 +208,14 @@ describe('reissueReason', () => {
     ],
     ['a Secret of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, kind: 'Secret' } }), 'SpecChanged'],
   ])('returns the reason, if any, to reissue the token for %s', (_, before, token, reason) => {
-    expect(reissueReason(before, token.build(), aCluster())).toBe(reason);
+    expect(findReissueReason(before, token.build(), aCluster())).toBe(reason);
   });
 
   it('returns ClusterReplaced for a re-created Cluster', () => {
-    expect(reissueReason(issued, aToken().build(), aCluster('another'))).toBe('ClusterReplaced');
+    expect(findReissueReason(issued, aToken().build(), aCluster('another'))).toBe('ClusterReplaced');
   });
 
   it('returns undefined for a missing Cluster', () => {
-    expect(reissueReason(issued, aToken().build(), undefined)).toBeUndefined();
+    expect(findReissueReason(issued, aToken().build(), undefined)).toBeUndefined();
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { earliestRenewAt, isClamped, latestRetryAt, renewAt, renewBeforeMs } from '../../../src/tokens/policy/rotation.ts';
+import { earliestRenewAt, isClamped, latestRetryAt, parseRenewBeforeMs, renewAt } from '../../../src/tokens/policy/rotation.ts';
 import { at, NOON } from '../../support/builders.ts';
 
 const UID = 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01';
 const HOUR = { issuedAt: NOON, expiresAt: at('13:00:00') };
 
-describe('renewBeforeMs', () => {
+describe('parseRenewBeforeMs', () => {
   it.each([
     ['20%', 720_000],
     ['1%', 36_000],
@@ -15,13 +15,13 @@ describe('renewBeforeMs', () => {
     ['1h30m', 5_400_000],
     ['45s', 45_000],
   ])('parses %s of an hour', (text, ms) => {
-    expect(renewBeforeMs(text, 3_600_000)).toBe(ms);
+    expect(parseRenewBeforeMs(text, 3_600_000)).toBe(ms);
   });
 
   it.each(['', '0%', '91%', '100%', '-5%', '20', '0s', '-5m', 'soon', '9'.repeat(100), `${'9'.repeat(30)}h`])(
     'treats %p as 20%%',
     (text) => {
-      expect(renewBeforeMs(text, 3_600_000)).toBe(720_000);
+      expect(parseRenewBeforeMs(text, 3_600_000)).toBe(720_000);
     },
   );
 });

@@ -3,10 +3,10 @@ import * as fc from 'fast-check';
 import type { ManagedTokenCondition } from '../../../src/api/managed-token.gen.ts';
 import { Annotation } from '../../../src/api/names.ts';
 import { FailureReason, IssueReason } from '../../../src/api/reasons.ts';
-import { forbiddenMessage, type TokenFailure } from '../../../src/tokens/policy/messages.ts';
+import { formatForbiddenMessage, type TokenFailure } from '../../../src/tokens/policy/messages.ts';
 import { withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { evaluateToken } from '../../../src/tokens/policy/state.ts';
-import { conditionsFor, desiredStatus, type TokenFacts } from '../../../src/tokens/policy/status.ts';
+import { deriveConditions, desiredStatus, type TokenFacts } from '../../../src/tokens/policy/status.ts';
 import { ACCOUNT_UID, aCluster, aGrant, aScene, aToken, at, NOON, stored, writtenSecret } from '../../support/builders.ts';
 
 const HELD = aScene().holding(aGrant());
@@ -132,12 +132,12 @@ function failureOf(reason: TokenFailure['reason']): TokenFailure {
 
 /** Returns the conditions as text: `Ready=False/Expired RotationFailing=True/ClusterUnreachable`. */
 function formatConditions(given: TokenFacts, previous: readonly ManagedTokenCondition[] = []): string {
-  return conditionsFor(given, previous, NOON)
+  return deriveConditions(given, previous, NOON)
     .map(({ type, status, reason }) => `${type}=${status}/${reason}`)
     .join(' ');
 }
 
-describe('conditionsFor', () => {
+describe('deriveConditions', () => {
   it.each([
     ['renewal fails, old token valid', { failure: unreachable }, 'Ready=True/Issued RotationFailing=True/ClusterUnreachable'],
     [
@@ -193,37 +193,37 @@ describe('conditionsFor', () => {
   });
 
   it('removes RotationFailing without a token to rotate', () => {
-    const failing = conditionsFor({ ...facts, failure: unreachable }, [], NOON);
+    const failing = deriveConditions({ ...facts, failure: unreachable }, [], NOON);
     expect(formatConditions({ ...facts, token: 'none', failure: failureOf('Forbidden') }, failing)).toBe('Ready=False/Forbidden');
   });
 
   it('names the failure of the issuance in the message of Ready', () => {
-    const [ready] = conditionsFor({ ...facts, token: 'none', superseded: 'SpecChanged', failure: unreachable }, [], NOON);
+    const [ready] = deriveConditions({ ...facts, token: 'none', superseded: 'SpecChanged', failure: unreachable }, [], NOON);
     expect(ready?.message).toBe('The Secret holds no valid token for this spec yet (ClusterUnreachable): no address of prod-eu responds.');
   });
 
   it('reports a missing permission completely, with the remedy for a protected namespace', () => {
     const protection = 'namespace kube-system is protected: a rule with resourceNames must name the namespace or the service account';
-    const message = forbiddenMessage(aToken().build(), `cluster/kube-system/${'a'.repeat(200)}`, protection);
-    const [ready] = conditionsFor({ ...facts, token: 'none', failure: { reason: 'Forbidden', message } }, [], NOON);
+    const message = formatForbiddenMessage(aToken().build(), `cluster/kube-system/${'a'.repeat(200)}`, protection);
+    const [ready] = deriveConditions({ ...facts, token: 'none', failure: { reason: 'Forbidden', message } }, [], NOON);
     expect(ready?.message).toBe(message);
     expect(message).toMatch(/must name the namespace or the service account\.$/);
   });
 
   it('shortens the message from an API server to one line, and redacts tokens', () => {
     const message = `denied\n\tby eyJhbGciOi.eyJzdWIi.c2lnbmF0dXJl ${'x'.repeat(5_000)}`;
-    const [, failing] = conditionsFor({ ...facts, failure: { reason: 'RequestRejected', message } }, [], NOON);
+    const [, failing] = deriveConditions({ ...facts, failure: { reason: 'RequestRejected', message } }, [], NOON);
     expect(failing?.message).toMatch(/^Denied by \[redacted\] x+…$/);
     expect(failing?.message.length).toBeLessThanOrEqual(257);
   });
 
   it('sets observedGeneration', () => {
-    expect(conditionsFor(facts, [], NOON).map(({ observedGeneration }) => observedGeneration)).toEqual([3, 3]);
+    expect(deriveConditions(facts, [], NOON).map(({ observedGeneration }) => observedGeneration)).toEqual([3, 3]);
   });
 
   it('keeps conditions of other controllers', () => {
     const other = { type: 'Audited', status: 'True', reason: 'Yes', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' } as const;
-    expect(conditionsFor({ ...facts, token: 'none' }, [other], NOON)[0]).toBe(other);
+    expect(deriveConditions({ ...facts, token: 'none' }, [other], NOON)[0]).toBe(other);
   });
 
   it('returns the same conditions when repeated, and changes lastTransitionTime only with the status', () => {
@@ -245,8 +245,8 @@ describe('conditionsFor', () => {
         let list: readonly ManagedTokenCondition[] = [];
         for (const [index, step] of steps.entries()) {
           const now = at('12:00:00') + index * 60_000;
-          const next = conditionsFor(step, list, now);
-          expect(conditionsFor(step, next, now + 1_000_000)).toBe(next);
+          const next = deriveConditions(step, list, now);
+          expect(deriveConditions(step, next, now + 1_000_000)).toBe(next);
           for (const condition of next) {
             const old = list.find(({ type }) => type === condition.type);
             if (old?.status === condition.status) expect(condition.lastTransitionTime).toBe(old.lastTransitionTime);

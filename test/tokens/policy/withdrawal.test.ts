@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { delayedUntil, isMassWithdrawal, withdrawalAfter } from '../../../src/tokens/policy/withdrawal.ts';
+import { decideWithdrawal, delayedUntil, isMassWithdrawal } from '../../../src/tokens/policy/withdrawal.ts';
 import { at, NOON } from '../../support/builders.ts';
 
-describe('withdrawalAfter', () => {
+describe('decideWithdrawal', () => {
   it.each([
     ['keeps the Secret without a refusal', [], '12:00:00', { type: 'keep' }],
     ['rechecks after the first refusal', ['12:00:00'], '12:00:00', { type: 'recheck', at: at('12:00:05'), isReported: false }],
@@ -28,14 +28,14 @@ describe('withdrawalAfter', () => {
       { type: 'recheck', at: at('12:00:15'), isReported: false },
     ],
   ])('%s', (_, refused, now, withdrawal) => {
-    expect(withdrawalAfter(refused.map(at), at(now))).toEqual(withdrawal);
+    expect(decideWithdrawal(refused.map(at), at(now))).toEqual(withdrawal);
   });
 
   it('rechecks within fifteen seconds, and never in the past', () => {
     const times = fc.integer({ min: NOON - 1e9, max: NOON + 1e9 });
     fc.assert(
       fc.property(fc.array(times), times, (refusedAt, now) => {
-        const withdrawal = withdrawalAfter(refusedAt, now);
+        const withdrawal = decideWithdrawal(refusedAt, now);
         if (withdrawal.type !== 'recheck') return;
         expect(withdrawal.at).toBeGreaterThan(now);
         expect(withdrawal.at).toBeLessThanOrEqual(now + 15_000);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FailureReason, ReadyReason } from '../../../src/api/reasons.ts';
 import { isClusterFailure } from '../../../src/tokens/policy/messages.ts';
-import { chainLinkOf, chainOf, commandsFor } from '../../../src/ui/model/chain.ts';
+import { chainLinkOf, listCommands, toChain } from '../../../src/ui/model/chain.ts';
 import { aToken, condition, NOW } from './tokens.ts';
 
 /** Reasons that concern the token itself. */
@@ -17,7 +17,7 @@ const OF_TOKEN = new Set([
   'TooManyAnchors',
 ]);
 
-const verdicts = (...args: Parameters<typeof chainOf>) => chainOf(...args).map(({ verdict }) => verdict);
+const verdicts = (...args: Parameters<typeof toChain>) => toChain(...args).map(({ verdict }) => verdict);
 
 describe('chainLinkOf', () => {
   it.each(Object.keys({ ...ReadyReason, ...FailureReason }))(
@@ -32,13 +32,13 @@ it.each(Object.keys(FailureReason).filter(isClusterFailure))('attributes %s to t
   expect(chainLinkOf(reason)).toBe('cluster');
 });
 
-describe('chainOf', () => {
+describe('toChain', () => {
   it('returns five links that are OK for a valid token', () => {
     expect(verdicts(aToken(), NOW)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
   });
 
   it('marks the link that failed, and the links that were not reached', () => {
-    const chain = chainOf(aToken({ ready: condition('Ready', 'False', 'Forbidden'), expiresAt: undefined }), NOW);
+    const chain = toChain(aToken({ ready: condition('Ready', 'False', 'Forbidden'), expiresAt: undefined }), NOW);
     expect(chain.map(({ name, verdict }) => `${name} ${verdict}`)).toEqual([
       'cluster ok',
       'permission failed',
@@ -64,16 +64,16 @@ describe('chainOf', () => {
   });
 });
 
-describe('commandsFor', () => {
+describe('listCommands', () => {
   it('offers a live check of a failing token, and a rotation', () => {
-    const texts = commandsFor(aToken({ rotationFailing: condition('RotationFailing', 'True', 'ClusterTimeout') }), NOW).map(
+    const texts = listCommands(aToken({ rotationFailing: condition('RotationFailing', 'True', 'ClusterTimeout') }), NOW).map(
       ({ text }) => text,
     );
     expect(texts).toEqual(['purser status mt/ci -n team-a', 'kubectl describe managedtoken ci -n team-a', 'purser rotate mt/ci -n team-a']);
   });
 
   it('offers to resume a suspended token', () => {
-    expect(commandsFor(aToken({ isSuspended: true, expiresAt: undefined }), NOW).map(({ text }) => text)).toContain(
+    expect(listCommands(aToken({ isSuspended: true, expiresAt: undefined }), NOW).map(({ text }) => text)).toContain(
       'purser resume mt/ci -n team-a',
     );
   });

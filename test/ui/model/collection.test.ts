@@ -208,7 +208,7 @@ describe('Collection', () => {
   ])('reports a response that is %s', async (_name, response) => {
     const script = new Script(response, 'open');
     await script.run();
-    expect(script.phases).toMatchObject([{ problem: { cause: 'The response is not a list of Kubernetes objects.' } }]);
+    expect(script.phases).toMatchObject([{ problem: { cause: 'The response is not a list or watch of Kubernetes objects.' } }]);
   });
 
   it.each([['not JSON'], ['{"type":"RUN"}'], ['null'], ['7']])('reports a watch that sends %s', async (line) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { moveActive, scrollToRow, visibleRows } from '../../../src/ui/model/rows.ts';
+import { moveActive, scrollToRow, selectVisibleRows } from '../../../src/ui/model/rows.ts';
 
-describe('visibleRows', () => {
+describe('selectVisibleRows', () => {
   it.each([
     [0, 0, { first: 0, end: 0 }],
     [5, 0, { first: 0, end: 5 }],
@@ -9,7 +9,7 @@ describe('visibleRows', () => {
     [10_000, 4_800, { first: 92, end: 123 }],
     [10_000, 1e9, { first: 10_000, end: 10_000 }],
   ])('draws only the visible rows of %d rows at %d pixels', (count, scrollTop, range) => {
-    expect(visibleRows(count, 48, scrollTop, 720)).toEqual(range);
+    expect(selectVisibleRows(count, 48, scrollTop, 720)).toEqual(range);
   });
 });
 

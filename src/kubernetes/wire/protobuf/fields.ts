@@ -13,7 +13,7 @@ export interface NumberedField {
 const NUMBERED = new WeakMap<Schema, ReadonlyMap<number, NumberedField>>();
 
 /** Returns the fields of a struct by number. Fields without a declared number get the free numbers in declared order. */
-export function numberedFields(schema: Schema): ReadonlyMap<number, NumberedField> {
+export function numberedFieldsOf(schema: Schema): ReadonlyMap<number, NumberedField> {
   const known = NUMBERED.get(schema);
   if (known !== undefined) return known;
   const fields = new Map(assignNumbers(schema));
@@ -23,13 +23,13 @@ export function numberedFields(schema: Schema): ReadonlyMap<number, NumberedFiel
 
 function* assignNumbers({ properties = {}, go = { type: '' } }: Schema): Generator<[number, NumberedField]> {
   const { numbers = {} } = go;
-  const free = freeNumbers(new Set(Object.values(numbers)));
+  const free = createNumberSource(new Set(Object.values(numbers)));
   for (const [name, schema] of Object.entries(properties)) {
-    yield [numbers[name] ?? free(), { name, goName: goName(name), schema }];
+    yield [numbers[name] ?? free(), { name, goName: toGoName(name), schema }];
   }
 }
 
-function freeNumbers(given: ReadonlySet<number>): () => number {
+function createNumberSource(given: ReadonlySet<number>): () => number {
   let last = 0;
   return () => {
     do last++;
@@ -41,7 +41,7 @@ function freeNumbers(given: ReadonlySet<number>): () => number {
 const INITIALISM = /^(api|ca|dns|id|ip|json|os|qos|tty|uid|url)(?![a-z])/;
 
 /** Derives the Go name of a field from its JSON name. */
-function goName(name: string): string {
+function toGoName(name: string): string {
   if (name === 'metadata') return 'ObjectMeta';
   return name.replace(INITIALISM, (word) => word.toUpperCase()).replace(/^\$?(.)/, (_, first: string) => first.toUpperCase());
 }

@@ -5,7 +5,7 @@ import type { Schema } from '../../schema/schema.ts';
 import { protobufNotSupported } from '../content-type.ts';
 import { isZero, zeroOf } from '../decode-typed.ts';
 import { decodeUtf8 } from '../utf8.ts';
-import { type NumberedField, numberedFields } from './fields.ts';
+import { type NumberedField, numberedFieldsOf } from './fields.ts';
 import { DELIMITED, FIXED_64, ProtobufReader, VARINT } from './reader.ts';
 import { decodeSelfMessage, messageSchemaOf } from './self.ts';
 
@@ -19,7 +19,7 @@ type Open = Record<string, Value | undefined>;
 /** Decodes a message into `target`: merges repeated structs, and appends to lists. */
 function decodeInto(target: Open, bytes: Buffer, schema: Schema): Fields {
   const reader = new ProtobufReader(bytes);
-  const fields = numberedFields(schema);
+  const fields = numberedFieldsOf(schema);
   while (!reader.isDone) {
     const tag = reader.tag(schema.go?.struct ?? '');
     const field = fields.get(tag.number);
@@ -34,7 +34,7 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   const isPacked = schema.items !== undefined && wireType === DELIMITED && expected !== DELIMITED;
   if (wireType !== expected && !isPacked) throw new Error(`proto: wrong wireType = ${wireType} for field ${goName}`);
   const previous = target[name];
-  const value = isPacked ? decodePacked(reader.delimited(), schema, previous) : valueOf(reader, schema, previous);
+  const value = isPacked ? decodePacked(reader.delimited(), schema, previous) : readValue(reader, schema, previous);
   // A list or map has an entry now; isZero would count all entries for each that is added, which takes quadratic time.
   if (!isCollection(schema) && isZero(value, schema)) delete target[name];
   else if (value !== undefined) target[name] = value;
@@ -51,22 +51,22 @@ function wireTypeOf({ type, go }: Schema): number {
   return type === 'integer' || type === 'boolean' ? VARINT : DELIMITED;
 }
 
-function valueOf(reader: ProtobufReader, schema: Schema, previous: Value | undefined): Value | undefined {
-  if (schema.items !== undefined) return append(previous, itemOf(reader, schema.items));
+function readValue(reader: ProtobufReader, schema: Schema, previous: Value | undefined): Value | undefined {
+  if (schema.items !== undefined) return append(previous, readItem(reader, schema.items));
   if (typeof schema.additionalProperties === 'object') return withEntry(previous, reader.delimited(), schema.additionalProperties);
   const wireType = wireTypeOf(schema);
-  if (wireType === DELIMITED) return delimitedValue(reader.delimited(), schema, previous);
-  return wireType === VARINT ? varintValue(reader.varint(), schema) : reader.double();
+  if (wireType === DELIMITED) return decodeDelimited(reader.delimited(), schema, previous);
+  return wireType === VARINT ? toVarintValue(reader.varint(), schema) : reader.double();
 }
 
-function itemOf(reader: ProtobufReader, schema: Schema): Value {
-  return valueOf(reader, schema, undefined) ?? zeroOf(schema);
+function readItem(reader: ProtobufReader, schema: Schema): Value {
+  return readValue(reader, schema, undefined) ?? zeroOf(schema);
 }
 
 function decodePacked(bytes: Buffer, { items = {} }: Schema, previous: Value | undefined): Value | undefined {
   const reader = new ProtobufReader(bytes);
   let list = previous;
-  while (!reader.isDone) list = append(list, itemOf(reader, items));
+  while (!reader.isDone) list = append(list, readItem(reader, items));
   return list;
 }
 
@@ -85,7 +85,7 @@ function withEntry(map: Value | undefined, entry: Buffer, schema: Schema): Value
   while (!reader.isDone) {
     const tag = reader.tag();
     if (tag.number === 1) key = decodeUtf8(reader.delimited());
-    else if (tag.number === 2) value = entryValue(reader, schema);
+    else if (tag.number === 2) value = readEntryValue(reader, schema);
     else reader.skip(tag);
   }
   const target: Open = isFields(map) ? map : Object.create(null);
@@ -94,26 +94,26 @@ function withEntry(map: Value | undefined, entry: Buffer, schema: Schema): Value
 }
 
 /** Decodes a map value. Protobuf has no lists as map values; Kubernetes wraps them in a message. */
-function entryValue(reader: ProtobufReader, schema: Schema): Value {
-  if (schema.items === undefined) return itemOf(reader, schema);
+function readEntryValue(reader: ProtobufReader, schema: Schema): Value {
+  if (schema.items === undefined) return readItem(reader, schema);
   return decodeMessage(reader.delimited(), { properties: { items: schema } })['items'] ?? zeroOf(schema);
 }
 
-function varintValue(value: bigint, { type, go }: Schema): Value {
+function toVarintValue(value: bigint, { type, go }: Schema): Value {
   if (type === 'boolean') return value !== 0n;
   const integer = BigInt.asIntN(go?.type === 'int32' ? 32 : 64, value);
   return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
 }
 
-function delimitedValue(bytes: Buffer, schema: Schema, previous: Value | undefined): Value | undefined {
+function decodeDelimited(bytes: Buffer, schema: Schema, previous: Value | undefined): Value | undefined {
   if (schema.properties !== undefined) return decodeInto(isFields(previous) ? previous : {}, bytes, schema);
   const codec = schema.go?.codec;
   if (codec === undefined) return decodeUtf8(bytes);
   if (codec === 'bytes') return bytes.toString('base64');
-  return codecValue(bytes, schema, codec);
+  return decodeCodec(bytes, schema, codec);
 }
 
-function codecValue(
+function decodeCodec(
   bytes: Buffer,
   { go = { type: '' } }: Schema,
   codec: NonNullable<NonNullable<Schema['go']>['codec']>,

@@ -18,13 +18,13 @@ export function messageSchemaOf({ codec }: GoField): Schema | undefined {
 export function decodeSelfMessage(codec: Codec, message: Fields, { properties = {} }: Schema): Value | undefined {
   switch (codec) {
     case 'time':
-      return formatTime(integer(message['seconds']));
+      return formatTime(toInteger(message['seconds']));
     case 'microTime':
-      return formatMicroTime(integer(message['seconds']), Math.trunc(integer(message['nanos']) / 1000));
+      return formatMicroTime(toInteger(message['seconds']), Math.trunc(toInteger(message['nanos']) / 1000));
     case 'bytes':
     case 'raw':
     case 'fieldsV1':
-      return chosenValue(Object.keys(properties).map((name) => message[name]));
+      return decodeChosenValue(Object.keys(properties).map((name) => message[name]));
   }
 }
 
@@ -36,12 +36,12 @@ const MESSAGES: Readonly<Partial<Record<Codec, Schema>>> = {
   fieldsV1: struct('v1.FieldsV1', { Raw: bytes() }),
 };
 
-function integer(value: Value | undefined): number {
+function toInteger(value: Value | undefined): number {
   return Number(value ?? 0);
 }
 
 /** Returns the value of the first field that is set. A string is the base64 of the value's JSON. */
-function chosenValue(alternatives: readonly (Value | undefined)[]): Value | undefined {
+function decodeChosenValue(alternatives: readonly (Value | undefined)[]): Value | undefined {
   const value = alternatives.find((each) => each !== undefined);
   return typeof value === 'string' ? toValue(parseJson(Buffer.from(value, 'base64'))) : value;
 }

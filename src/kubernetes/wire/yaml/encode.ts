@@ -1,6 +1,6 @@
 // Encodes YAML like Kubernetes: sorted keys, block style, lists not indented, long lines folded after column 80.
 
-import { goFloat, goJsonNumber } from '../../../std/go-text.ts';
+import { encodeGoJsonNumber, formatGoFloat } from '../../../std/go-text.ts';
 import { isFields, isList, type Value } from '../../object.ts';
 import { compareYamlKeys } from './keys.ts';
 import { chooseScalarStyle, escapeInDoubleQuotes, isLineBreak, isSimpleKey, type ScalarStyle } from './style.ts';
@@ -73,7 +73,7 @@ class YamlWriter {
   }
 
   #literal(text: string, indent: number): void {
-    this.#word(`|${blockHints(text)}`);
+    this.#word(`|${formatBlockHints(text)}`);
     this.#lineBreak();
     this.#isIndentation = true;
     this.#spaced = true;
@@ -157,7 +157,7 @@ const QUOTES: Readonly<Record<ScalarStyle, string>> = { plain: '', single: "'", 
 function formatWord(value: Value | undefined): string {
   if (isList(value)) return '[]';
   if (isFields(value)) return '{}';
-  if (typeof value === 'number') return isInteger64(value) ? goJsonNumber(value + 0) : goFloat(value);
+  if (typeof value === 'number') return isInteger64(value) ? encodeGoJsonNumber(value + 0) : formatGoFloat(value);
   return String(value ?? null);
 }
 
@@ -178,7 +178,7 @@ function escapeChar(char: string, style: ScalarStyle): string {
 }
 
 /** Returns the indicators of a block scalar: for its indentation if the text starts with white space, and for its trailing line breaks. */
-function blockHints(text: string): string {
+function formatBlockHints(text: string): string {
   const indentation = /^[ \n\u2028\u2029]/.test(text) ? String(INDENT) : '';
   if (!/[\n\u2028\u2029]$/.test(text)) return `${indentation}-`;
   return /^[\n\u2028\u2029]$|[\n\u2028\u2029]{2}$/.test(text) ? `${indentation}+` : indentation;

@@ -8,11 +8,11 @@ export function compareYamlKeys(a: string, b: string): number {
   if (leftChar === undefined || rightChar === undefined) return left.length - right.length;
   const [leftIsLetter, rightIsLetter] = [isLetter(leftChar), isLetter(rightChar)];
   if (leftIsLetter !== rightIsLetter) return leftIsLetter ? 1 : -1;
-  const byCode = code(leftChar) - code(rightChar);
+  const byCode = codeOf(leftChar) - codeOf(rightChar);
   if (leftIsLetter) return byCode;
   // A zero belongs to a number only after a digit other than zero.
   const start = (leftChar === '0' || rightChar === '0') && isInNumber(left.slice(0, at)) ? 1n : 0n;
-  const [leftNumber, rightNumber] = [numberAt(left, at, start), numberAt(right, at, start)];
+  const [leftNumber, rightNumber] = [parseNumberAt(left, at, start), parseNumberAt(right, at, start)];
   if (leftNumber.value !== rightNumber.value) return leftNumber.value < rightNumber.value ? -1 : 1;
   return leftNumber.length - rightNumber.length || byCode;
 }
@@ -23,9 +23,9 @@ interface NumberInText {
   readonly length: number;
 }
 
-function numberAt(chars: readonly string[], at: number, start: bigint): NumberInText {
+function parseNumberAt(chars: readonly string[], at: number, start: bigint): NumberInText {
   const [digits = ''] = /^\p{Nd}*/u.exec(chars.slice(at).join('')) ?? [];
-  const value = Array.from(digits).reduce((sum, digit) => BigInt.asIntN(64, sum * 10n + BigInt(code(digit) - 0x30)), start);
+  const value = Array.from(digits).reduce((sum, digit) => BigInt.asIntN(64, sum * 10n + BigInt(codeOf(digit) - 0x30)), start);
   return { value, length: Array.from(digits).length };
 }
 
@@ -39,6 +39,6 @@ function isLetter(char: string): boolean {
   return /\p{L}/u.test(char);
 }
 
-function code(char: string): number {
+function codeOf(char: string): number {
   return char.codePointAt(0) ?? 0;
 }

@@ -11,10 +11,10 @@ export class LexemeCheck {
   #hasBreak = false;
 
   /** Returns the problem with a lexeme; undefined if there is none. `next` is the character after it. */
-  problemOf(lexeme: string, next = ' '): string | undefined {
+  findProblem(lexeme: string, next = ' '): string | undefined {
     // The lexer emits a marker before every scalar without quotes or in block style.
     const isMarked = this.#previous === SCALAR;
-    const problem = isMarked ? this.#plainProblem(lexeme) : (markProblem(lexeme) ?? this.#colonProblem(lexeme, next));
+    const problem = isMarked ? this.#plainProblem(lexeme) : (findMarkProblem(lexeme) ?? this.#colonProblem(lexeme, next));
     if (!isMarked) this.#countFlow(lexeme);
     this.#previous = lexeme;
     this.#isAfterPlain = isMarked;
@@ -51,7 +51,7 @@ const SURROGATE = /\\ud[89a-f]/i;
 const ESCAPE = /\\(?:u.{4}|.)/gs;
 const QUOTED = /^"[^"\\]*(?:\\.[^"\\]*)*"$/s;
 
-function markProblem(lexeme: string): string | undefined {
+function findMarkProblem(lexeme: string): string | undefined {
   if (/^[&*](?![\w-]+$)/.test(lexeme)) return 'did not find expected alphabetic or numeric character';
   if (!lexeme.startsWith('"')) return undefined;
   if (!QUOTED.test(lexeme)) return 'found unexpected end of stream';

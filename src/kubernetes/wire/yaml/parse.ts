@@ -34,7 +34,7 @@ export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimi
   const text = Buffer.from(body).toString();
   if (LINE_BREAKS.test(text)) throw new Error('yaml: line breaks other than LF and CR LF are not supported');
   const lines = new LineCounter();
-  const document = firstDocument(text, lines);
+  const document = composeFirstDocument(text, lines);
   if (document === undefined) return { node: { type: 'null' } };
   // The composer throws its errors, so only errors of the lexer remain.
   const [problem] = document.errors;
@@ -50,7 +50,7 @@ function checkCharacters(body: Uint8Array): void {
   if (NOT_ALLOWED.test(Buffer.from(body).toString())) throw new Error('yaml: control characters are not allowed');
 }
 
-/** Line breaks of YAML 1.1 that the parser does not recognize. */
+/** Pattern of line breaks of YAML 1.1 that the parser does not recognize. */
 const LINE_BREAKS = /\r(?!\n)|[\u0085\u2028\u2029]/;
 const UNICODE_BREAKS = /[\u0085\u2028\u2029]/;
 const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
@@ -70,12 +70,12 @@ function parseAsJson(body: Uint8Array): JsonNode | undefined {
   }
 }
 
-function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
+function composeFirstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
   // The library would continue and create an error for each problem and warning. Creating errors is slower than all other work.
   Object.assign(composer, { onError: createProblemHandler(lines) });
   // `true` requests a document even for invalid text, because the document contains the errors.
-  const [document] = composer.compose(tokensOf(text, lines), true, 0);
+  const [document] = composer.compose(lexTokens(text, lines), true, 0);
   return document;
 }
 
@@ -95,12 +95,12 @@ function createProblemHandler(lines: LineCounter) {
 }
 
 /** Yields tokens up to the first invalid one: each later character could be another invalid token. Throws if tokens nest too deeply. */
-function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
+function* lexTokens(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
   const check = new LexemeCheck();
   for (const lexeme of new Lexer().lex(text)) {
-    const problem = check.problemOf(lexeme, text[parser.offset + lexeme.length]);
+    const problem = check.findProblem(lexeme, text[parser.offset + lexeme.length]);
     if (problem !== undefined) throw new Error(formatYamlProblem({ message: problem, pos: [parser.offset, parser.offset] }, lines));
     for (const token of parser.next(lexeme)) {
       yield token;

@@ -13,7 +13,7 @@ import {
   type Scalar,
   visit,
 } from 'yaml';
-import { compareUtf8, goJsonNumber } from '../../../std/go-text.ts';
+import { compareUtf8, encodeGoJsonNumber } from '../../../std/go-text.ts';
 import { type JsonEntry, type JsonNode } from '../json-node.ts';
 import { formatYamlProblem, MAX_YAML_DEPTH, TOO_DEEP } from './problem.ts';
 import { resolveTagged, toYamlKey, type YamlScalar } from './tag.ts';
@@ -38,7 +38,7 @@ export class YamlReader {
     this.#document = document;
     this.#lines = lines;
     this.#allowAliases = allowAliases;
-    this.#targets = aliasTargets(document);
+    this.#targets = findAliasTargets(document);
   }
 
   read(): JsonNode {
@@ -60,7 +60,7 @@ export class YamlReader {
     if (isAlias(node)) return this.#throughAlias(node, (target) => this.#node(target));
     if (isSeq(node)) return { type: 'array', items: node.items.map((item) => this.#node(item)) };
     if (isMap(node)) return this.#mapping(node.items);
-    return isScalar(node) ? jsonScalar(resolveTagged(node)) : { type: 'null' };
+    return isScalar(node) ? toJsonScalar(resolveTagged(node)) : { type: 'null' };
   }
 
   #mapping(pairs: readonly Pair[]): JsonNode {
@@ -121,7 +121,7 @@ export class YamlReader {
     this.#reads++;
     if (this.#openAnchors.size > 0) this.#readsThroughAliases++;
     if (this.#readsThroughAliases <= 100 || this.#reads <= 1000) return;
-    if (this.#readsThroughAliases / this.#reads > allowedAliasRatio(this.#reads)) {
+    if (this.#readsThroughAliases / this.#reads > computeAllowedAliasRatio(this.#reads)) {
       throw new Error('yaml: document contains excessive aliasing');
     }
   }
@@ -133,10 +133,10 @@ export class YamlReader {
 }
 
 /**
- * Returns the target of every alias: the last node before the alias that has its anchor. The library would search the whole document for
- * each alias.
+ * Returns the targets by alias: the target is the last node before the alias whose anchor has the name of the alias. An alias without a
+ * target is missing. The library would search the whole document for each alias.
  */
-function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node> {
+function findAliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();
   visit(document, {
@@ -154,7 +154,7 @@ function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node> {
 const SMALL_DOCUMENT_READS = 400_000;
 const LARGE_DOCUMENT_READS = 4_000_000;
 
-function allowedAliasRatio(reads: number): number {
+function computeAllowedAliasRatio(reads: number): number {
   const share = (reads - SMALL_DOCUMENT_READS) / (LARGE_DOCUMENT_READS - SMALL_DOCUMENT_READS);
   return 0.99 - 0.89 * Math.min(Math.max(share, 0), 1);
 }
@@ -163,10 +163,10 @@ function isMergeKey(key: unknown): boolean {
   return isScalar(key) && key.value === '<<' && (key.type === 'PLAIN' || key.tag === 'tag:yaml.org,2002:merge');
 }
 
-function jsonScalar(scalar: YamlScalar): JsonNode {
+function toJsonScalar(scalar: YamlScalar): JsonNode {
   if (scalar.type === 'integer') return { type: 'number', text: String(scalar.value) };
   if (scalar.type !== 'float') return scalar;
-  return { type: 'number', text: Number.isFinite(scalar.value) ? goJsonNumber(scalar.value) : infinityText(scalar.value) };
+  return { type: 'number', text: Number.isFinite(scalar.value) ? encodeGoJsonNumber(scalar.value) : formatNonFinite(scalar.value) };
 }
 
 /** Throws for numbers that JSON does not have. Values that a repeated key replaces are allowed. */
@@ -176,7 +176,7 @@ function checkFinite(node: JsonNode): void {
   else if (node.type === 'number' && /^(NaN|[+-]Inf)$/.test(node.text)) throw new Error(`json: unsupported value: ${node.text}`);
 }
 
-function infinityText(value: number): string {
+function formatNonFinite(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   return value > 0 ? '+Inf' : '-Inf';
 }

@@ -13,47 +13,50 @@ export type ResolvedScalar =
 export function resolveScalar(text: string): ResolvedScalar {
   const word = WORDS.get(text);
   if (word !== undefined) return word;
-  if (/^\.\d/.test(text)) return FLOAT.test(text) ? floatOf(text) : STRING;
+  if (/^\.\d/.test(text)) return FLOAT.test(text) ? toFloat(text) : STRING;
   if (!/^[-+\d]/.test(text)) return STRING;
   if (isTimestamp(text)) return { type: 'timestamp' };
   const plain = text.replaceAll('_', '');
-  const integer = integerOf(plain);
+  const integer = parseInteger(plain);
   if (integer !== undefined) return { type: 'integer', value: integer };
-  return FLOAT.test(plain) ? floatOf(plain) : STRING;
+  return FLOAT.test(plain) ? toFloat(plain) : STRING;
 }
 
 const STRING: ResolvedScalar = { type: 'string' };
 const FLOAT = /^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/;
 
 const WORDS: ReadonlyMap<string, ResolvedScalar> = new Map([
-  ...words(['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'], { type: 'boolean', value: true }),
-  ...words(['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'], { type: 'boolean', value: false }),
-  ...words(['', '~', 'null', 'Null', 'NULL'], { type: 'null' }),
-  ...words(['.nan', '.NaN', '.NAN'], { type: 'float', value: Number.NaN }),
-  ...words(['.inf', '.Inf', '.INF', '+.inf', '+.Inf', '+.INF'], { type: 'float', value: Number.POSITIVE_INFINITY }),
-  ...words(['-.inf', '-.Inf', '-.INF'], { type: 'float', value: Number.NEGATIVE_INFINITY }),
+  ...toEntries(['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'], { type: 'boolean', value: true }),
+  ...toEntries(['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'], { type: 'boolean', value: false }),
+  ...toEntries(['', '~', 'null', 'Null', 'NULL'], { type: 'null' }),
+  ...toEntries(['.nan', '.NaN', '.NAN'], { type: 'float', value: Number.NaN }),
+  ...toEntries(['.inf', '.Inf', '.INF', '+.inf', '+.Inf', '+.INF'], { type: 'float', value: Number.POSITIVE_INFINITY }),
+  ...toEntries(['-.inf', '-.Inf', '-.INF'], { type: 'float', value: Number.NEGATIVE_INFINITY }),
 ]);
 
-function words(texts: readonly string[], scalar: ResolvedScalar): [string, ResolvedScalar][] {
+function toEntries(texts: readonly string[], scalar: ResolvedScalar): [string, ResolvedScalar][] {
   return texts.map((text) => [text, scalar]);
 }
 
-function floatOf(text: string): ResolvedScalar {
+function toFloat(text: string): ResolvedScalar {
   const value = Number(text);
   return Number.isFinite(value) ? { type: 'float', value } : STRING;
 }
 
-/** Parses an integer like Go's ParseInt, then ParseUint, with base 0: prefixes select the base, a bare leading zero means octal. */
-function integerOf(text: string): bigint | undefined {
+/**
+ * Parses an integer like Go's ParseInt, then ParseUint, with base 0: prefixes select the base, a bare leading zero means octal. Returns
+ * undefined for any other text, and for an integer that does not fit into 64 bits.
+ */
+function parseInteger(text: string): bigint | undefined {
   const [, sign = '', digits = ''] = /^([-+]?)(.*)$/s.exec(text) ?? [];
-  const magnitude = magnitudeOf(digits);
+  const magnitude = parseMagnitude(digits);
   if (magnitude === undefined) return undefined;
   const value = sign === '-' ? -magnitude : magnitude;
   if (BigInt.asIntN(64, value) === value) return value;
   return sign === '' && BigInt.asUintN(64, value) === value ? value : undefined;
 }
 
-function magnitudeOf(digits: string): bigint | undefined {
+function parseMagnitude(digits: string): bigint | undefined {
   if (/^(0|[1-9]\d*|0[xX][\da-fA-F]+|0[bB][01]+|0[oO][0-7]+)$/.test(digits)) return BigInt(digits.toLowerCase());
   return /^0[0-7]+$/.test(digits) ? BigInt(`0o${digits.slice(1)}`) : undefined;
 }

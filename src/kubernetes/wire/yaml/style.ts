@@ -37,7 +37,7 @@ export function escapeInDoubleQuotes(char: string): string {
 const LINE_BREAK = /[\r\n\u0085\u2028\u2029]/;
 const SPACE_BEFORE_BREAK = / [\r\n\u0085\u2028\u2029]/;
 const SPACE_AFTER_BREAK = /[\r\n\u0085\u2028\u2029] /;
-/** Characters that the YAML library does not consider printable, such as tabs and all characters above the Basic Multilingual Plane. */
+/** Pattern of characters that the YAML library considers unprintable, such as tabs and all those above the Basic Multilingual Plane. */
 const SPECIAL = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 /** Pattern of text that cannot be plain: spaces at either end, line breaks, and characters that start another construct. */
 const NOT_PLAIN = /^ | $|[\n\u2028\u2029]|^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/;
@@ -63,5 +63,5 @@ function resolvesToText(text: string): boolean {
   return resolveScalar(text).type === 'string' && !BASE_60.test(text);
 }
 
-/** Pattern of numbers in base 60. `resolveScalar` treats them as text, but other parsers may read them as numbers. */
+/** Pattern of numbers in base 60. `resolveScalar` treats them as text, but other parsers can read them as numbers. */
 const BASE_60 = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;

@@ -1,7 +1,7 @@
 // Scalars of a YAML document with their tags, as values and as mapping keys.
 
 import type { Scalar } from 'yaml';
-import { goFloat, goQuote } from '../../../std/go-text.ts';
+import { formatGoFloat, quoteGoString } from '../../../std/go-text.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { resolveScalar } from './scalar.ts';
 
@@ -41,9 +41,9 @@ export interface YamlKey {
 /** Returns a scalar as a mapping key, or throws an Error with Kubernetes' message. */
 export function toYamlKey(key: YamlScalar): YamlKey {
   if (key.type === 'null') throw new Error('unsupported map key of type: %!s(<nil>), key: <nil>');
-  if (key.type === 'string') return { id: `"${key.value}`, text: key.value, shown: goQuote(key.value) };
+  if (key.type === 'string') return { id: `"${key.value}`, text: key.value, shown: quoteGoString(key.value) };
   const text = key.type === 'float' ? formatFloat32(key.value) : String(key.value);
-  return { id: text, text, shown: key.type === 'float' ? goFloat(key.value) : text };
+  return { id: text, text, shown: key.type === 'float' ? formatGoFloat(key.value) : text };
 }
 
 const RESOLVED_TAGS: ReadonlySet<string> = new Set(['!!bool', '!!int', '!!float', '!!null', '!!timestamp']);
@@ -68,7 +68,7 @@ function formatFloat32(value: number): string {
   const single = Math.fround(value);
   for (let digits = 1; digits < 9; digits++) {
     const shorter = Number(single.toPrecision(digits));
-    if (Math.fround(shorter) === single) return goFloat(shorter);
+    if (Math.fround(shorter) === single) return formatGoFloat(shorter);
   }
-  return goFloat(Number(single.toPrecision(9)));
+  return formatGoFloat(Number(single.toPrecision(9)));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Schema } from '../../../../src/kubernetes/schema/schema.ts';
-import { numberedFields } from '../../../../src/kubernetes/wire/protobuf/fields.ts';
+import { numberedFieldsOf } from '../../../../src/kubernetes/wire/protobuf/fields.ts';
 import { PROTOBUF_KINDS, SAMPLES } from './samples.ts';
 
 /** Returns every struct of a schema, including nested ones. */
@@ -18,7 +18,7 @@ function structsOf(schema: Schema, found: Schema[] = []): readonly Schema[] {
 
 /** Returns the fields with their numbers, for example `name:1`. */
 function numbersOf(schema: Schema): string[] {
-  return [...numberedFields(schema)].filter(([number]) => number > 0).map(([number, { name }]) => `${name}:${number}`);
+  return [...numberedFieldsOf(schema)].filter(([number]) => number > 0).map(([number, { name }]) => `${name}:${number}`);
 }
 
 function sortLines(numbers: readonly string[]): string {
@@ -33,7 +33,7 @@ const structs = PROTOBUF_KINDS.flatMap(({ group, schema }) =>
   })),
 );
 
-describe('numberedFields', () => {
+describe('numberedFieldsOf', () => {
   it.each(structs.map(({ owner, name, struct }) => [`${owner}.${name}`, owner, name, struct] as const))(
     'returns the Kubernetes field numbers for %s',
     (_, owner, name, struct) => {

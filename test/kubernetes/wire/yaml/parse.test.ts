@@ -4,10 +4,10 @@ import { toValue } from '../../../../src/kubernetes/wire/json-node.ts';
 import { parseJson } from '../../../../src/kubernetes/wire/json-parse.ts';
 import { encodeYaml } from '../../../../src/kubernetes/wire/yaml/encode.ts';
 import { parseYaml } from '../../../../src/kubernetes/wire/yaml/parse.ts';
-import { goJson } from '../../../../src/std/go-text.ts';
+import { encodeGoJson } from '../../../../src/std/go-text.ts';
 
 function read(text: string): string {
-  return goJson(toValue(parseYaml(Buffer.from(text)).node));
+  return encodeGoJson(toValue(parseYaml(Buffer.from(text)).node));
 }
 
 /** Returns lines that each nest the previous line more deeply. */
@@ -217,8 +217,8 @@ describe('encodeYaml', () => {
     }));
     fc.assert(
       fc.property(tree, (document) => {
-        const value = toValue(parseJson(Buffer.from(goJson({ document }))));
-        expect(read(encodeYaml(value))).toBe(goJson(value));
+        const value = toValue(parseJson(Buffer.from(encodeGoJson({ document }))));
+        expect(read(encodeYaml(value))).toBe(encodeGoJson(value));
       }),
     );
   });
