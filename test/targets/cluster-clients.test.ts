@@ -81,6 +81,7 @@ describe('ClusterClients with a registration', () => {
     ],
     ['http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressNotAllowed'],
     ['a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressNotAllowed'],
+    ['no address', { servers: [] }, {}, 'AddressNotAllowed'],
     ['a loopback address', {}, { allowLoopback: false }, 'AddressNotAllowed'],
     ['the metadata address of clouds', { servers: ['https://169.254.169.254'] }, {}, 'AddressNotAllowed'],
     ['the metadata address of clouds, mapped to IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressNotAllowed'],
@@ -156,6 +157,11 @@ describe('ClusterClients with a registration', () => {
   ])('names the remedy for %s', async (_, more, remedy) => {
     const { message } = await world.failure(at([dead], more));
     expect(message).toBe(`Purser's credential for the cluster is missing or unusable: ${remedy}`);
+  });
+
+  it('names the address that is not valid', async () => {
+    const { message } = await world.failure(at([dead, { url: 'http://127.0.0.1:1' }]));
+    expect(message).toContain('serverAddress http://127.0.0.1:1 is not an https URL');
   });
 
   it.each<[string, Registration['credential']]>([
