@@ -77,7 +77,7 @@ function defineAddCommand(host: CommandHost): Command {
     .addOption(defineTimeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
   addExamples(command, {
     'Register the cluster of the context prod-eu': 'purser cluster add prod-eu --context prod-eu --hub-context hub',
-    'Limit Purser to two namespaces, and label the Cluster':
+    "Limit Purser's permissions to two namespaces of the target cluster, and label the Cluster":
       'purser cluster add prod-eu --context prod-eu --namespaces deploy,argocd --label env=prod --set prod',
     'Register a kind cluster with an address that a kind hub on the same machine can reach':
       'purser cluster add dev --context kind-dev --server https://dev-control-plane:6443',

@@ -36,7 +36,7 @@ const DESCRIPTIONS: Readonly<Record<TokenAction, readonly [summary: string, desc
   ],
   suspend: [
     'suspend rotation of a token',
-    'Suspend the rotation of a ManagedToken. The token stays in the Secret until it expires, unless it is revoked, the requester loses permission, or the spec changes.',
+    'Suspend the rotation of a ManagedToken. The token stays in the Secret until it expires, unless it is revoked, the requester loses permission, or a change to the spec requires a different token.',
   ],
   resume: ['resume rotation of a token', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
 };

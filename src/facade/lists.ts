@@ -1,5 +1,5 @@
-// All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts, and add it to LISTS, or to
-// LISTS_ON_DEMAND if no other part of a process needs the objects.
+// All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts. Add a list of a cluster-scoped kind whose
+// informer every process runs to LISTS, and any other list to LISTS_ON_DEMAND: only these lists follow Roles and RoleBindings.
 
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';

@@ -1,4 +1,4 @@
-// Owners of labels and annotations, as metadata.managedFields records them.
+// The labels and annotations that a field manager owns, from metadata.managedFields.
 
 import type { ManagedFieldsEntry } from './object.ts';
 

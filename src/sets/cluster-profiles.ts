@@ -182,7 +182,8 @@ function reportResult(run: SetRun): ProfilesAspect {
     requeueAfter(run, RETRY_MS);
     const rest = profiles.foreign.size - 1;
     const others = rest === 0 ? '' : ` and ${rest} ${rest === 1 ? 'other' : 'others'}`;
-    const remedy = `Delete ${rest === 0 ? 'it' : 'them'}, or re-create the set ${set.metadata.name} with another name.`;
+    const objects = `ClusterProfile ${foreign}${rest === 0 ? '' : ` and the other${rest === 1 ? '' : 's'}`}`;
+    const remedy = `Delete ${objects}, or re-create the set ${set.metadata.name} with another name.`;
     return toProfilesAspect('NameConflict', { detail: `${foreign}${others}`, remedy });
   }
   const rejection = profiles.firstRejection();

@@ -86,9 +86,9 @@ export class HubIdentity {
       if (keys.some((key) => isSignedBy(token, key))) return true;
       if (token.split('.').length === 3 && parseServiceAccountNamespace(target.username) !== undefined) return false;
     }
-    const onTarget = await ignoreRejection(target.call((client, options) => client.get(Namespaces, KUBE_SYSTEM, options)));
-    const onHub = onTarget && (await ignoreRejection(this.#hub.client.get(Namespaces, KUBE_SYSTEM)));
-    const uids = [uidOf(onTarget), uidOf(onHub)];
+    const targetNamespace = await ignoreRejection(target.call((client, options) => client.get(Namespaces, KUBE_SYSTEM, options)));
+    const hubNamespace = targetNamespace && (await ignoreRejection(this.#hub.client.get(Namespaces, KUBE_SYSTEM)));
+    const uids = [uidOf(targetNamespace), uidOf(hubNamespace)];
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 

@@ -109,7 +109,7 @@ export async function issueHubToken(
       new AbortController().signal,
     );
     // Only the claims prove that the token is not valid at another address.
-    if (claims === undefined) throw new IssueError('ResponseUntrusted', "the hub's token is not a JWT");
+    if (claims === undefined) throw new IssueError('ResponseUntrusted', 'the token from the hub is not a JWT');
     return { token, issuedAt, expiresAt, audiences, claims };
   } catch (error) {
     throw toHubFailure(error, request);

@@ -131,6 +131,7 @@ function requireUsername(user: unknown): string {
 
 function isAccepted(status: Fields, subject: string, audiences: readonly string[]): boolean {
   const { authenticated, user, audiences: accepted } = status;
-  const names = new Set(Array.isArray(accepted) ? accepted : []);
-  return authenticated === true && fieldsOf(user)['username'] === subject && audiences.every((audience) => names.has(audience));
+  const acceptedAudiences = new Set(Array.isArray(accepted) ? accepted : []);
+  const isFor = (audience: string) => acceptedAudiences.has(audience);
+  return authenticated === true && fieldsOf(user)['username'] === subject && audiences.every(isFor);
 }

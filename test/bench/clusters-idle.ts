@@ -45,6 +45,7 @@ async function bench(extent: Extent): Promise<object> {
     const { urls, ca, report } = targets.message;
     await inParallel(urls, async (url, index) => await register(client, `cluster-${index}`, url, ca));
     const purser = await startPurser(await hub.kubeconfig('admin'));
+    await purser.ready;
     const figures = await measure(client, purser, { ...extent, report });
     // Purser stops first, because it would report the missing targets.
     await purser.stop();
@@ -80,7 +81,12 @@ async function measure(
   const healthy = new Set(Array.from({ length: clusters - silent - slow }, (_, index) => `cluster-${index}`));
   const informer = createInformer({ client, resource: Clusters, clock, random: Math.random });
   const writes: number[] = [];
-  const watching = informer.changes$.subscribe(({ type }) => type === 'updated' && writes.push(performance.now()));
+  const losses: number[] = [];
+  const watching = informer.changes$.subscribe((change) => {
+    if (change.type !== 'updated') return;
+    writes.push(performance.now());
+    if (healthy.has(change.object.metadata.name) && isReady(change.previous) && !isReady(change.object)) losses.push(performance.now());
+  });
   const secrets = createInformer({ client, resource: Secrets, selection: { namespace: NAMESPACE }, clock, random: Math.random });
   const renewals: number[] = [];
   watching.add(
@@ -91,7 +97,7 @@ async function measure(
     informer.store
       .list()
       .filter(({ metadata }) => healthy.has(metadata.name))
-      .flatMap(({ status }) => (status?.conditions?.[0]?.status === 'True' ? [] : [firstMessage(status)]));
+      .flatMap((cluster) => (isReady(cluster) ? [] : [firstMessage(cluster.status)]));
   while (informer.store.size < clusters || notReady().length > 0) {
     await purser.assertRunning();
     if (performance.now() - startedAt > READY_MS)
@@ -118,12 +124,25 @@ async function measure(
     maxRenewalsInTenSeconds: maxWithin(renewed, 10_000),
     ...used,
   };
-  return { clusters, silent, slow, seconds, readySeconds, ...figures, probes, notReadyAtEnd: notReady().length };
+  return {
+    clusters,
+    silent,
+    slow,
+    seconds,
+    readySeconds,
+    ...figures,
+    probes,
+    notReady: losses.filter(isCounted).length + notReady().length,
+  };
 }
 
 /** Returns the probes of the healthy clusters since the last call. */
 async function readProbes(report: string): Promise<unknown> {
   return await (await fetch(report)).json();
+}
+
+function isReady({ status }: Cluster): boolean {
+  return status?.conditions?.[0]?.status === 'True';
 }
 
 function firstMessage(status: Cluster['status']): string {

@@ -23,6 +23,8 @@ export class Http2Watches {
   readonly #tokenOf: (caller: number) => string;
   readonly #sessions = new Map<string, ClientHttp2Session>();
   #events = 0;
+  #ended = 0;
+  #check = () => {};
 
   /** `tokenOf` returns the token of a caller, from 0 to `callers` - 1. */
   constructor(url: string, callers: number, tokenOf: (caller: number) => string) {
@@ -34,6 +36,20 @@ export class Http2Watches {
   /** Number of events that all watches have received. */
   get events(): number {
     return this.#events;
+  }
+
+  /** Number of watches that have ended. */
+  get ended(): number {
+    return this.#ended;
+  }
+
+  /** Waits until all watches together have received `count` events. */
+  async waitForEvents(count: number, patienceMs: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => reject(new Error(`received ${this.#events} of ${count} events`)), patienceMs);
+    this.#check = () => this.#events >= count && resolve();
+    this.#check();
+    await promise.finally(() => clearTimeout(timer));
   }
 
   /** Opens the watch with a number, which selects its caller and connection. */
@@ -48,9 +64,13 @@ export class Http2Watches {
       .on('data', (chunk: Buffer) => {
         watch.bytes += chunk.length;
         for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) this.#events += 1;
+        this.#check();
       })
       .on('error', () => {})
-      .on('close', () => resolve(0));
+      .on('close', () => {
+        this.#ended += 1;
+        resolve(0);
+      });
     return watch;
   }
 

@@ -1,5 +1,5 @@
-// Cost of watches of 50 callers who see different clusters: `node test/bench/watch-views.ts [WATCHERS] [EVENTS]`. Runs a real kube-apiserver
-// and Purser as separate processes. Prints JSON.
+// Cost of watches of 50 callers who see different clusters: `node test/bench/watch-views.ts [WATCHERS] [EVENTS]`. The costs of one watch of
+// each caller are subtracted. Runs a real kube-apiserver and Purser as separate processes. Prints JSON.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
@@ -35,35 +35,81 @@ async function grantViews(client: KubeClient): Promise<void> {
   }
 }
 
-async function measure({ client, facade }: RegistryWorld, watchers: number, events: number): Promise<object> {
-  const watches = new Http2Watches(facade.url, CALLERS, (caller) => `${userOf(caller)}-token`);
-  const { rssMegabytes: before } = await memoryOf(facade.pid);
-  await inParallel(Array.from({ length: watchers }), async (_, index) => {
-    const status = await watches.open(index, `${facade.path}?watch=true&timeoutSeconds=3000`).status;
-    if (status !== 200) throw new Error(`a watch returned ${status}`);
-  });
-  let delivered = watchers * VISIBLE;
-  await waitForEvents(watches, delivered);
-  let touched = 0;
-  const touchMany = async (count: number) => {
-    await inParallel(Array.from({ length: count }), async () => await touch(client, touched++));
-    // Each cluster is visible to one caller.
-    delivered += (count * watchers) / CALLERS;
-    await waitForEvents(watches, delivered);
-  };
-  await touchMany(WARM_EVENTS);
-  await delay(2_000);
-  const { rssMegabytes: after } = await memoryOf(facade.pid);
-  const cpuBefore = await cpuSeconds(facade.pid);
-  await touchMany(events);
-  const seconds = (await cpuSeconds(facade.pid)) - cpuBefore;
-  watches.close();
+/** Watches of all callers, and the events that they have received. */
+class Views {
+  readonly #world: RegistryWorld;
+  readonly #watches: Http2Watches;
+  #watchers = 0;
+  #delivered = 0;
+  #touched = 0;
+
+  constructor(world: RegistryWorld) {
+    this.#world = world;
+    this.#watches = new Http2Watches(world.facade.url, CALLERS, (caller) => `${userOf(caller)}-token`);
+  }
+
+  /** Opens watches up to a total number, and waits for their initial events. */
+  async open(total: number): Promise<void> {
+    const target = `${this.#world.facade.path}?watch=true&timeoutSeconds=3000`;
+    const added = Array.from({ length: total - this.#watchers }, (_, index) => this.#watchers + index);
+    await inParallel(added, async (index) => {
+      const status = await this.#watches.open(index, target).status;
+      if (status !== 200) throw new Error(`a watch returned ${status}`);
+    });
+    this.#watchers = total;
+    await this.#expect(added.length * VISIBLE);
+  }
+
+  /** Changes clusters one after the other. Each change is an event for the watches of one caller. Returns the CPU time of the façade per change. */
+  async touch(count: number): Promise<number> {
+    const { pid } = this.#world.facade;
+    const before = await cpuSeconds(pid);
+    for (let n = 0; n < count; n++) {
+      await touch(this.#world.client, this.#touched++);
+      await this.#expect(this.#watchers / CALLERS);
+    }
+    return ((await cpuSeconds(pid)) - before) / count;
+  }
+
+  /** Throws if a watch has received another event, or has ended. */
+  async assertExact(): Promise<void> {
+    await delay(1_000);
+    const { events, ended } = this.#watches;
+    if (events !== this.#delivered || ended > 0) throw new Error(`received ${events} of ${this.#delivered} events; ${ended} watches ended`);
+  }
+
+  close(): void {
+    this.#watches.close();
+  }
+
+  async #expect(events: number): Promise<void> {
+    this.#delivered += events;
+    await this.#watches.waitForEvents(this.#delivered, PATIENCE_MS);
+  }
+}
+
+async function measure(world: RegistryWorld, watchers: number, events: number): Promise<object> {
+  const views = new Views(world);
+  await views.open(CALLERS);
+  await views.touch(WARM_EVENTS);
+  const few = { seconds: await views.touch(events), ...(await memoryOf(world.facade.pid)) };
+  await views.open(watchers);
+  await views.touch(WARM_EVENTS / CALLERS);
+  const startedAt = performance.now();
+  const many = { seconds: await views.touch(events), ...(await memoryOf(world.facade.pid)) };
+  const milliseconds = (performance.now() - startedAt) / events;
+  await views.assertExact();
+  views.close();
+  const added = watchers - CALLERS;
   return {
     watchers,
     events,
-    microseconds: round((seconds * 1_000_000 * CALLERS) / (events * watchers)),
-    kilobytes: round(((after - before) * 1_000) / watchers),
-    rssMegabytes: after,
+    few,
+    many,
+    /** Time until all watches have received an event. */
+    milliseconds: round(milliseconds),
+    microseconds: round(((many.seconds - few.seconds) * 1_000_000 * CALLERS) / added),
+    kilobytes: round(((many.rssMegabytes - few.rssMegabytes) * 1_000) / added),
   };
 }
 
@@ -71,14 +117,6 @@ async function measure({ client, facade }: RegistryWorld, watchers: number, even
 async function touch(client: KubeClient, count: number): Promise<void> {
   const labels = { touched: String(count) };
   await client.patch(Clusters, { name: nameOf(count % CLUSTERS) }, { metadata: { labels } }, { timeoutMs: PATIENCE_MS });
-}
-
-async function waitForEvents(watches: Http2Watches, count: number): Promise<void> {
-  const giveUpAt = performance.now() + PATIENCE_MS;
-  while (watches.events < count) {
-    if (performance.now() > giveUpAt) throw new Error(`received ${watches.events} of ${count} events`);
-    await delay(10);
-  }
 }
 
 async function bench(watchers: number, events: number): Promise<object> {
@@ -91,6 +129,7 @@ async function bench(watchers: number, events: number): Promise<object> {
   }
 }
 
-const [watchers = '10000', events = '2000'] = process.argv.slice(2);
-console.log(JSON.stringify(await bench(Number(watchers), Number(events))));
+const [watchers = 10_000, events = 200] = process.argv.slice(2).map(Number);
+if (watchers % CALLERS !== 0) throw new Error(`the number of watchers is not a multiple of ${CALLERS}`);
+console.log(JSON.stringify(await bench(watchers, events)));
 process.exit();

@@ -155,7 +155,7 @@ describe('renewal with a changed hub', () => {
     await world.hub.admin.create(Secrets, { metadata, type: 'Opaque', data: { mine: base64('yes') } });
     await world.run();
     const message = await world.shows('False CredentialNotStored');
-    expect(message).toContain('exists without the label');
+    expect(message).toContain('exists without the label registry.purser.dev/renewed=true');
     expect((await world.renewed())?.data).toEqual({ mine: base64('yes') });
   });
 

@@ -77,8 +77,14 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`metadata.managedFields` of the response': [`${TOKENS}/request-parser.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'rejects 1,001 owner references'],
   '`Accept` with `as=PartialObjectMetadataList`': [REJECTIONS, 'rejects Accept for lists with 406, and issues no token'],
-  "a service account in the namespace of Purser's own service account on the cluster, or in a namespace that the credential Secret does not list in `namespaces`":
-    [BODY, 'rejects a token request for Purser’s own service account'],
+  "a service account in the namespace of Purser's own service account on the cluster": [
+    BODY,
+    'rejects a token request for Purser’s own service account',
+  ],
+  'a service account in a namespace that the `namespaces` key of the credential Secret does not list': [
+    `${TOKENS}/authorization.test.ts`,
+    'returns 403 for a namespace that the credential does not allow, without a request to the target',
+  ],
   'no permission': [RECORDED_TOKENS, "'forbidden-beats-bad-body': forbidden"],
   'a cluster that is not registered': [`${TOKENS}/authorization.test.ts`, 'returns the same 403 for existing and missing clusters'],
   'the cluster does not respond, or rejects Purser': [`${TOKENS}/target-responses.test.ts`, 'hides errors about Purser’s credential'],

@@ -181,11 +181,14 @@ describe('createHubCertificateSource', () => {
   });
 
   it('renews the certificate with a new CA if the Secret has lost its CA certificate', async () => {
-    await source()();
+    const first = await source()();
+    const ca = await published();
     await hub.patch(Secrets, { namespace, name: NAME }, { data: { 'ca.crt': null } });
     clock.advance(276 * DAY_MS);
     const { cert } = await source()();
 
+    expect(cert).not.toBe(first.cert);
+    expect(await published()).not.toBe(ca);
     expect(new X509Certificate(cert).verify(new X509Certificate(await published()).publicKey)).toBe(true);
   });
 

@@ -459,7 +459,7 @@ describe('purser cluster', () => {
     expect(await token()).not.toBe(before);
     expect(await purser('cluster renew eu --hub-context hub-token --context hub-plugin')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('Set --context'),
+      stderr: expect.stringMatching(/does not refer to Cluster .*Set --context/),
     });
   });
 

@@ -118,7 +118,7 @@ async function listen(server: Server): Promise<number> {
 const isSilent = (index: number) => index >= count - silent - slow && index < count - slow;
 const ports = await Promise.all(
   Array.from({ length: count }, (_, index) =>
-    listen(createServer((socket) => (isSilent(index) ? socket.on('error', () => {}) : targets.emit('connection', socket)))),
+    listen(createServer((socket) => (isSilent(index) ? socket.on('error', () => {}).resume() : targets.emit('connection', socket)))),
   ),
 );
 for (const port of ports.slice(count - slow)) slowPorts.add(port);

@@ -104,7 +104,7 @@ describe('token controller and a ManagedToken without audiences', () => {
   });
 
   it.each([
-    ['that Purser is not configured to allow', { allowedAudiences: ['vault'] }],
+    ['that Purser does not allow', { allowedAudiences: ['vault'] }],
     ['that the façade accepts', { facadeAudiences: [AUDIENCE] }],
   ])('writes no token for audiences %s, whether the Cluster names them or not', async (_, limits) => {
     await world.run({ settings: { limits } });

@@ -40,7 +40,9 @@ export async function servePage(options: UiOptions, host: CommandHost): Promise<
   server.maxConnections = MAX_CONNECTIONS;
   const listening = await listen(server, { port: options.port, host: LOOPBACK, clock: host.clock, report: () => {} }).catch(
     (error: unknown) => {
-      throw new CommandError(`cannot listen on port ${options.port}: ${(error as Error).message}. Set --port to a free port, or to 0`);
+      throw new CommandError(
+        `cannot listen on port ${options.port}: ${(error as Error).message}. Set --port to a free port, or to 0 for any free port`,
+      );
     },
   );
   closing.defer(() => listening.close(0));

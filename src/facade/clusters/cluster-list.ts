@@ -1,4 +1,4 @@
-// The cluster list: public fields of a Cluster, their OpenAPI schema, and table columns.
+// GET /auth/v1/clusters and /auth/v1/clusters/{name}: public fields of a Cluster, their OpenAPI schema, and table columns.
 
 import { clusterSetOf, NO_CLUSTER_SET, toClusterSetName } from '../../access/cluster-set.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';

@@ -1,4 +1,4 @@
-// The list of ManagedTokens: public fields, their OpenAPI schema, and table columns.
+// GET /auth/v1/managedtokens, of all namespaces and of one: public fields of a ManagedToken, their OpenAPI schema, and table columns.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ManagedTokenColumns, ManagedTokenSchema } from '../../api/managed-token-schema.gen.ts';

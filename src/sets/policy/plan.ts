@@ -13,9 +13,9 @@ import { contentDigestOf, digestContent, digestTemplate, recordedTemplateDigestO
 export interface Member {
   readonly clusterName: string;
   /**
-   * Digest of the rendered ManagedToken, or the problem of the template. The rendering itself is not kept, because the renderings of all
-   * members would take too much memory. `missing` is the permission that the requester lacks to issue the token of the template, if the
-   * ManagedToken is permitted as it is.
+   * Digest of the rendered ManagedToken, the problem of the template, or the missing permission. The rendering itself is not kept, because
+   * the renderings of all members would take too much memory. `missing` is set if the requester is authorized to issue the token of the
+   * existing ManagedToken, but not that of the current template.
    */
   readonly rendering: { readonly digest: string } | { readonly problem: string } | { readonly missing: string };
   /** ManagedToken with the member's name, even if the set does not control it; undefined if there is none. */

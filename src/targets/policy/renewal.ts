@@ -82,7 +82,7 @@ export function computeRenewalDueAt(
 }
 
 /**
- * Returns a time after at least an eighth and at most about half of the lifetime; undefined if the lifetime is unknown. Each credential has
+ * Returns the renewal time of a credential: after at least an eighth and at most about half of the lifetime; undefined if the lifetime is unknown. Each credential has
  * its own slot in each half of a lifetime, so that credentials that were renewed together are not renewed together again.
  */
 export function computeRenewalSlotAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {

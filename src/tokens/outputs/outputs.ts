@@ -1,6 +1,5 @@
-// The outputs of a token's Secret: the forms of spec.secret.outputs, and the data and labels that they render. To add a form, add its name
-// to the enum in crds/managedtokens.tokens.purser.dev.yaml, run `npm run generate`, and add an object to FORMS: keys, labels, digests,
-// removal on expiry and docs/api.md follow from that object.
+// The outputs of a token's Secret: the forms of spec.secret.outputs, and the data and labels that they render. To add a form, see "an output
+// format" in docs/contributing.md: labels, digests, removal on expiry and docs/api.md follow from its object in FORMS.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
@@ -134,9 +133,10 @@ function renderKeys(content: OutputContent, issued: DatedToken): SecretTexts {
   return Object.fromEntries(texts.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
 }
 
-/** Returns whether the values of a source contain the token. */
+/** Returns whether the values of a source contain the token in any encoding: whether they differ for two tokens. */
 function isTokenSource(from: Source): boolean {
-  return from === 'Token' || from === 'Kubeconfig';
+  const [one, other] = ['one', 'other'].map((bearer) => SOURCES[from](SAMPLE, { token: bearer, expiresAt: '' }));
+  return one !== other;
 }
 
 function toPem(caBundle: string): string {

@@ -5,13 +5,11 @@ import { issueAll, measureIdleStart } from '../issuance.ts';
 import { atMost, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
 import { createTokens, startTokenWorld } from '../token-world.ts';
 import type { ListFigures } from './cluster-lists.ts';
-import type { IdleFigures } from './idle-clusters.ts';
+import { type IdleFigures, toProbeFigures } from './idle-clusters.ts';
 
 /** Tolerance for two measurements of the same cost. */
 const FLAT = 1.2;
 const WATCHERS = 20;
-/** Time until the memory of a Purser without clusters is measured, in seconds. */
-const EMPTY_SECONDS = 20;
 
 export const growingTokens: Scenario = {
   name: 'growth-tokens',
@@ -44,18 +42,22 @@ export const growingRest: Scenario = {
   title: 'Growth: clusters at rest',
   sizeUnit: 'clusters',
   sizes: { small: 400, full: 5_000 },
-  note: `All clusters are healthy stubs. Memory per cluster does not include the memory of a Purser without clusters.`,
+  note: `All clusters are healthy stubs. CPU and memory do not include those of a Purser without clusters. Purser writes at most 3.4
+heartbeats per second, so each of many clusters has fewer of them.`,
   run: async ({ scale, size }, progress) => {
     const sizes = scale === 'full' ? [1_000, size] : [100, size];
-    const { rssMegabytes: emptyMegabytes } = await measureRest(0, EMPTY_SECONDS, progress);
-    const rests = await measureEach(sizes, (count) => measureRest(count, scale === 'full' ? 120 : 20, progress));
-    const perCluster = (total: (rest: IdleFigures) => number) => rests.map((rest) => total(rest) / rest.clusters);
+    const seconds = scale === 'full' ? 120 : 20;
+    const empty = await measureRest(0, seconds, progress);
+    const rests = await measureEach(sizes, (count) => measureRest(count, seconds, progress));
+    const perCluster = (total: (rest: IdleFigures) => number) => rests.map((rest) => (total(rest) - total(empty)) / rest.clusters);
     const cpu = perCluster(({ cpuPercent }) => cpuPercent * 10);
-    const memory = perCluster(({ rssMegabytes }) => (rssMegabytes - emptyMegabytes) * 1_000);
-    return toOutcome({ sizeUnit: 'clusters', sizes }, [
+    const memory = perCluster(({ rssMegabytes }) => rssMegabytes * 1_000);
+    const outcome = toOutcome({ sizeUnit: 'clusters', sizes }, [
       { name: 'growth-rest', title: 'CPU of Purser per cluster at rest, as a share of a core', unit: '‰', values: cpu },
       { name: 'growth-rest-memory', title: 'memory of Purser per cluster at rest', unit: 'kB', values: memory },
     ]);
+    const probes = rests.flatMap((rest) => toProbeFigures(`${rest.clusters.toLocaleString('en-US')} clusters`, rest));
+    return { ...outcome, figures: [...outcome.figures, ...probes], measured: { empty, rests } };
   },
 };
 
@@ -68,7 +70,7 @@ interface ViewFigures {
 }
 
 /** Number of events that are delivered in a measurement. */
-const DELIVERIES = 100_000;
+const DELIVERIES = 40_000;
 const VIEWS = 50;
 
 export const growingWatches: Scenario = {
@@ -77,27 +79,21 @@ export const growingWatches: Scenario = {
   sizeUnit: 'watchers',
   sizes: { small: 2_000, full: 10_000 },
   note: `${VIEWS} callers watch over HTTP/2, and each caller sees 14 of 700 clusters, which no other caller sees. Each change of a cluster is
-an event for the watches of one caller.`,
+an event for the watches of one caller; the next change follows when all of them have received it. Every change also wakes the watches that
+do not see it. CPU and memory are those of the watches beyond one for each caller.`,
   run: async ({ scale, size }, progress) => {
     const sizes = [scale === 'full' ? 1_000 : 500, size];
     const views = await measureEach(sizes, async (watchers) => {
       progress(`${watchers} watchers`);
       return await runScript<ViewFigures>('watch-views.ts', [watchers, Math.ceil((DELIVERIES * VIEWS) / watchers)]);
     });
-    return toOutcome({ sizeUnit: 'watchers', sizes }, [
-      {
-        name: 'growth-watches',
-        title: 'CPU of the façade per delivered event',
-        unit: 'µs',
-        values: views.map(({ microseconds }) => microseconds),
-      },
-      {
-        name: 'growth-watches-memory',
-        title: 'memory of the façade per watch',
-        unit: 'kB',
-        values: views.map(({ kilobytes }) => kilobytes),
-      },
+    const cpu = views.map(({ microseconds }) => microseconds);
+    const memory = views.map(({ kilobytes }) => kilobytes);
+    const outcome = toOutcome({ sizeUnit: 'watchers', sizes }, [
+      { name: 'growth-watches', title: 'CPU of the façade per delivered event', unit: 'µs', values: cpu },
+      { name: 'growth-watches-memory', title: 'memory of the façade per watch', unit: 'kB', values: memory },
     ]);
+    return { ...outcome, measured: views };
   },
 };
 
@@ -119,6 +115,8 @@ interface Growth {
 
 function toOutcome({ sizeUnit, sizes }: Sizes, growths: readonly Growth[]): Outcome {
   const [from = '', to = ''] = sizes.map((size) => size.toLocaleString('en-US'));
+  const noisy = growths.find(({ values }) => !values.every((value) => value > 0));
+  if (noisy !== undefined) throw new Error(`${noisy.title}: ${noisy.values.join(' and ')}, within the noise of the machine`);
   const figures = growths.flatMap(({ title, unit, values: [before = 0, after = 0] }) => [
     { name: `${title}, with ${to} ${sizeUnit} relative to ${from}`, value: after / before, unit: '×', goal: atMost(FLAT) },
     { name: `${title}, with ${to} ${sizeUnit}`, value: after, unit },

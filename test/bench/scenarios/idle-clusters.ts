@@ -1,7 +1,7 @@
 // Cost of idle healthy clusters, whose credentials Purser renews.
 
 import { runScript } from '../child-process.ts';
-import { atMost, type Scenario } from '../scenario.ts';
+import { atLeast, atMost, type Figure, type Scenario } from '../scenario.ts';
 
 /** Figures that `clusters-idle.ts` prints and the scenario uses. */
 export interface IdleFigures {
@@ -12,10 +12,16 @@ export interface IdleFigures {
   readonly renewals: number;
   readonly cpuPercent: number;
   readonly rssMegabytes: number;
+  /** Number of the clusters that send no responses. */
+  readonly silent: number;
+  /** Number of the clusters that respond slowly. */
+  readonly slow: number;
+  /** Time from the readiness of Purser until all healthy clusters were Ready. */
+  readonly readySeconds: number;
   /** Probes of the healthy clusters. */
   readonly probes: { readonly count: number; readonly maxGapMs: number };
-  /** Number of healthy clusters that were not Ready at the end. */
-  readonly notReadyAtEnd: number;
+  /** Number of times that a healthy cluster lost its readiness, and of those that were not Ready at the end. */
+  readonly notReady: number;
 }
 
 /**
@@ -60,8 +66,32 @@ export const idleClusters: Scenario = {
         },
         { name: `${name}: CPU, percentage of a core`, value: cpuPercent, unit: '%', ...cpuGoal },
         { name: `${name}: memory`, value: rssMegabytes, unit: 'MB', goal: atMost(MEGABYTES) },
+        ...toProbeFigures(name, measured),
       ],
       charts: [],
     };
   },
 };
+
+/** Interval of probes, in seconds. */
+const PROBE_SECONDS = 10;
+
+/** Returns the figures that show whether Purser probed the healthy clusters in time: a Purser that probes less takes less CPU time. */
+export function toProbeFigures(name: string, { clusters, silent, slow, seconds, probes, notReady }: IdleFigures): readonly Figure[] {
+  const expected = ((clusters - silent - slow) * seconds) / PROBE_SECONDS;
+  return [
+    { name: `${name}: healthy clusters that were not Ready`, value: notReady, unit: '', goal: atMost(0) },
+    {
+      name: `${name}: probes of healthy clusters, relative to one every 10 s`,
+      value: probes.count / expected,
+      unit: '×',
+      goal: atLeast(0.95),
+    },
+    {
+      name: `${name}: longest time between probes of a healthy cluster`,
+      value: probes.maxGapMs / 1_000,
+      unit: 's',
+      goal: atMost(PROBE_SECONDS * 1.2),
+    },
+  ];
+}

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
@@ -143,6 +144,18 @@ describe('keyProblem', () => {
 describe('findTokenKeys', () => {
   it('lists each key that depends on the token', () => {
     expect(findTokenKeys()).toEqual(['token', 'kubeconfig', 'value', 'config']);
+  });
+});
+
+describe('keyProblem', () => {
+  it.each(['managedtokens', 'managedtokensets'])('rejects the same sources for the key `server` as the rules in crds/%s', (plural) => {
+    const crd = readFileSync(`crds/${plural}.tokens.purser.dev.yaml`, 'utf8');
+    const [, enumerated = ''] = /from:\n[\s\S]*?enum: \[(.*)\]/.exec(crd) ?? [];
+    const [, rejected = ''] = /self\.from in \[(.*)\]/.exec(crd) ?? [];
+    const sources = enumerated.split(', ') as NonNullable<ManagedToken['spec']['secret']['keys']>[number]['from'][];
+    expect(sources.filter((from) => keyProblem({ key: 'server', from }, ['Kubeconfig']) !== undefined)).toEqual(
+      rejected.replaceAll("'", '').split(', '),
+    );
   });
 });
 

@@ -12,7 +12,7 @@ export interface Envelope {
   readonly raw: Buffer;
 }
 
-/** Reads an envelope, or throws an Error with Kubernetes' message. */
+/** Reads an envelope. Throws an Error with Kubernetes' message for a malformed body. */
 export function readEnvelope(body: Uint8Array): Envelope {
   const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (content.length === 0) throw new Error('empty data');
