@@ -21,7 +21,7 @@ export const ClusterSchema = {
     },
     "spec": {
       "type": "object",
-      "description": "Addresses of the cluster, and references to its credentials.",
+      "description": "Addresses and certificate authorities of the cluster, references to credentials for the cluster, and settings for the renewal of Purser's credential.",
       "required": [
         "orchestratorApiEndpoints"
       ],

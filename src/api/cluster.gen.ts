@@ -13,7 +13,7 @@ export interface Cluster {
   readonly status?: ClusterStatus;
 }
 /**
- * Addresses of the cluster, and references to its credentials.
+ * Addresses and certificate authorities of the cluster, references to credentials for the cluster, and settings for the renewal of Purser's credential.
  */
 export interface ClusterSpec {
   readonly orchestratorApiEndpoints: ClusterOrchestratorApiEndpoints;

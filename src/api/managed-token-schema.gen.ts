@@ -258,7 +258,7 @@ export const ManagedTokenSchema = {
                 },
                 "labelsFromCluster": {
                   "type": "array",
-                  "description": "Names of labels that Purser copies from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
+                  "description": "Label keys that Purser copies, with their values, from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
                   "maxItems": 16,
                   "items": {
                     "type": "string",

@@ -78,7 +78,10 @@ function defineAuthenticationCommand(host: CommandHost): Command {
     )
     .addOption(defineOwnNamespaceOption())
     .addOption(
-      defineSingleOption('--ca <FILE>', "PEM file with the CA of the issuer's certificate", anyText).default(undefined, 'public CAs'),
+      defineSingleOption('--ca <FILE>', "PEM file with the CA certificates that verify the issuer's URL", anyText).default(
+        undefined,
+        'public CAs',
+      ),
     )
     .addOption(
       defineSingleOption('--discovery-url <URL>', "URL of the hub's discovery document, if it differs from the issuer's", httpsUrl),

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import type { Cluster } from '@kubernetes/client-node';
 import { omitUndefined } from '../std/omit-undefined.ts';
 
-/** Credential from a plugin. */
+/** Credential that a credential plugin returned. */
 export interface ExecCredential {
   readonly token?: string;
   readonly clientCertificateData?: string;

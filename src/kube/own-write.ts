@@ -15,7 +15,7 @@ export class OwnWrite<T extends ApiObject> {
 
   /** Records a write. `replaced` is the object before the write; undefined for a created object. */
   record(object: T, replaced: ApiObject | undefined, now: number): void {
-    // The watch may be faster than the response.
+    // The watch may deliver the write before the response arrives.
     if (isVersion(object, this.#delivered)) return this.forget();
     const version = replaced?.metadata.resourceVersion;
     const isNext = this.#written !== undefined && version === this.#written.metadata.resourceVersion;

@@ -33,7 +33,7 @@ function declareWork(registry: Registry, { depths, leads }: GaugeSources) {
       },
     }),
     runs: createCounter('reconcile_total', 'Reconciles by controller and outcome.', { registers, labelNames: ['controller', 'outcome'] }),
-    depth: createGauge('workqueue_depth', 'Due keys that wait for a reconcile.', {
+    depth: createGauge('workqueue_depth', 'Number of due objects that wait for a reconcile.', {
       registers,
       labelNames: ['controller'],
       collect() {

@@ -28,7 +28,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
     try {
       if (cache !== undefined) action(cache);
     } catch (error) {
-      host.warn(`purser: cannot write the cache ${cache?.folder}: ${(error as Error).message}. Check the folder and its permissions\n`);
+      host.warn(`purser: cannot write to the cache ${cache?.folder}: ${(error as Error).message}. Check the folder and its permissions\n`);
     }
   };
   try {

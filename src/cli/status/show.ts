@@ -37,7 +37,7 @@ export async function showFleet({ hub, namespace, output, paint }: FleetStatusOp
   const status = toFleetStatus({ tokens, clusters, sets }, now);
   host.print(isDocument(output) ? formatDocument(toFleetReport(status), output) : formatFleet(status, now, paint));
   if (namespace !== undefined && tokens.length === 0)
-    host.warn(`There are no ManagedTokens in namespace ${namespace}. Set -A to check all namespaces.\n`);
+    host.warn(`There are no ManagedTokens in namespace ${namespace}. Use -A to check all namespaces.\n`);
 }
 
 /** Prints the chain of one ManagedToken. Throws a CommandError if the ManagedToken does not exist. */

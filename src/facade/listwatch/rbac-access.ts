@@ -161,7 +161,7 @@ export class RbacAccess {
 interface ViewerOptions {
   readonly user: User;
   readonly reviews: ListPermissionReviews;
-  /** Returns the current visibility by RBAC. */
+  /** Returns the visibility that RBAC currently grants. */
   readonly byRules: () => Visibility;
   /** Visibility of a caller who may list all objects. */
   readonly everything: Visibility;

@@ -166,7 +166,7 @@ describe('cache of purser credential', () => {
     expect(await world.run(COMMAND)).toMatchObject({
       code: 0,
       output: expect.stringContaining('ExecCredential'),
-      stderr: expect.stringMatching(/^purser: not using .*: it is not a file\npurser: cannot write the cache .*\n$/),
+      stderr: expect.stringMatching(/^purser: not using .*: it is not a file\npurser: cannot write to the cache .*\n$/),
     });
   });
 

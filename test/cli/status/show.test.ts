@@ -39,7 +39,7 @@ describe('purser status', () => {
 
   it('mentions -A in a namespace without ManagedTokens', async () => {
     await showFleet({ hub: world.hub.admin, namespace: world.namespace, ...plain }, host());
-    expect(printed).toContain(`There are no ManagedTokens in namespace ${world.namespace}. Set -A to check all namespaces.`);
+    expect(printed).toContain(`There are no ManagedTokens in namespace ${world.namespace}. Use -A to check all namespaces.`);
   });
 
   it('prints a documented JSON object with timestamps', async () => {
