@@ -22,7 +22,7 @@ export interface ManagedTokenSpec {
   readonly clusterName: string;
   readonly serviceAccount: ManagedTokenServiceAccount;
   /**
-   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs, and keys from Kubeconfig, require a token that the API server accepts: omit this field, or include one of the API server's audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
+   * Intended recipients of the token. If omitted, Purser requests the audiences in status.apiAudiences of the Cluster or, while these are unknown, the default audiences of the cluster's API server. The Kubeconfig and ArgoCD outputs, and items of spec.secret.keys with the source Kubeconfig, require a token that the API server accepts. For them, omit this field, or include one of the API server's audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16

@@ -54,7 +54,7 @@ function defineHubAccessCommand(host: CommandHost): Command {
     .addOption(defineOwnNamespaceOption())
     .option('--apart', 'grant the permissions to the separate service accounts of the controller and the façade');
   addExamples(command, {
-    'Let Purser request tokens for a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
+    'Print the objects that let Purser request tokens for a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
   });
   return command.action(async (options: HubAccessOptions) => {
     const { renderHubAccess } = await import('./manifests.ts');
@@ -93,7 +93,7 @@ function defineAuthenticationCommand(host: CommandHost): Command {
       ),
     );
   addExamples(command, {
-    'Accept tokens issued by the hub':
+    'Print the configuration with which a target cluster accepts tokens that the hub issues':
       'purser print authentication-config --issuer https://hub.example.com --server https://target-1.example.com:6443',
   });
   return command.action(async (options: AuthenticationOptions) => {

@@ -155,7 +155,7 @@ export class Exchange implements FacadeRequest {
     if (this.isMultiplexed) checkHeaderBytes(this.rawHeaders);
     checkHeaders(this.message);
     const { url } = this;
-    if (!url.startsWith('/') || url.includes('#')) throw badRequest('the request target is not a path');
+    if (!url.startsWith('/') || url.includes('#')) throw badRequest('the request target must start with / and must not contain #');
     if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
       throw badRequest('the path contains control characters');
     if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw pathNotFound();

@@ -191,7 +191,7 @@ export function expired(message: string): StatusError {
   return statusError('Expired', message);
 }
 
-/** Creates a validation error. `kind` is a kind, or a plural resource name in errors of the store. */
+/** Creates a 422 error with the reason Invalid. `kind.name` is a kind or, as in some errors of kube-apiserver, a plural resource name. */
 export function invalid(kind: QualifiedName, name: string, errors: readonly FieldError[]): StatusError {
   const message = `${formatQualifiedName(kind)} ${quoteGoString(name)} is invalid: ${aggregate(errors.map(formatFieldError))}`;
   const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));

@@ -36,7 +36,7 @@ const STEPS = 60;
 const MAX_REJECTED = 3;
 
 /** The samples of one cluster. */
-interface Sampled {
+interface SamplingState {
   /** UID of the ManagedToken whose token is verified next; undefined if no sample is pending. */
   next: string | undefined;
   /** ManagedTokens whose sampled tokens the cluster has rejected since it last accepted a token. */
@@ -53,7 +53,7 @@ interface Sampled {
 /** Decides when tokens are verified. */
 export class Verification {
   readonly #options: VerificationOptions;
-  readonly #sampled = new Map<string, Sampled>();
+  readonly #samplingStates = new Map<string, SamplingState>();
   readonly #requested$ = new Subject<string>();
   /** Number of issuances at `#countedAt`, weighted by age. */
   #issued = 0;
@@ -82,7 +82,7 @@ export class Verification {
    */
   nextAt({ metadata, spec }: StoredToken, since: number): number | undefined {
     if (this.#options.intervalMs === 0) return undefined;
-    const { next, doubtedAt = -Infinity } = this.#sampled.get(spec.clusterName) ?? {};
+    const { next, doubtedAt = -Infinity } = this.#samplingStates.get(spec.clusterName) ?? {};
     // A time in the future is from before the clock was set back.
     const isDoubted = since < doubtedAt && doubtedAt <= this.#options.clock.now();
     if (next === metadata.uid || isDoubted) return since;
@@ -97,25 +97,25 @@ export class Verification {
     const { uid } = token.metadata;
     const { clusterName } = token.spec;
     const { clock, intervalMs } = this.#options;
-    const sampled = this.#sampled.get(clusterName);
-    if (sampled === undefined || (sampled.next !== uid && result !== 'accepted')) return;
-    if (sampled.next === uid) sampled.next = undefined;
-    if (result === 'accepted') sampled.rejected = [];
-    if (result === 'forbidden') sampled.pausedUntil = clock.monotonic() + intervalMs;
+    const sampling = this.#samplingStates.get(clusterName);
+    if (sampling === undefined || (sampling.next !== uid && result !== 'accepted')) return;
+    if (sampling.next === uid) sampling.next = undefined;
+    if (result === 'accepted') sampling.rejected = [];
+    if (result === 'forbidden') sampling.pausedUntil = clock.monotonic() + intervalMs;
     if (result !== 'rejected') return;
-    sampled.rejected = [...sampled.rejected, token];
-    const others = sampled.rejected.length < MAX_REJECTED ? this.#sample(clusterName) : [];
-    for (const key of others.length > 0 ? others : this.#doubtAll(clusterName, sampled)) this.#requested$.next(key);
+    sampling.rejected = [...sampling.rejected, token];
+    const others = sampling.rejected.length < MAX_REJECTED ? this.#sample(clusterName) : [];
+    for (const key of others.length > 0 ? others : this.#doubtAll(clusterName, sampling)) this.#requested$.next(key);
   }
 
   /** Marks all tokens of a cluster for verification, at most once per interval, and returns the keys of the ManagedTokens to verify. */
-  #doubtAll(clusterName: string, sampled: Sampled): readonly string[] {
+  #doubtAll(clusterName: string, sampling: SamplingState): readonly string[] {
     const { clock, intervalMs, view } = this.#options;
     const now = clock.now();
-    sampled.rejected = [];
+    sampling.rejected = [];
     // A tenant may own most tokens of the cluster, and re-create their service accounts repeatedly.
-    if (sampled.doubtedAt <= now && now < sampled.doubtedAt + intervalMs) return [];
-    sampled.doubtedAt = now;
+    if (sampling.doubtedAt <= now && now < sampling.doubtedAt + intervalMs) return [];
+    sampling.doubtedAt = now;
     return view.tokensForCluster(clusterName).map(objectKeyOf);
   }
 
@@ -145,17 +145,17 @@ export class Verification {
    * all ManagedTokens of the cluster, because a tenant may prevent the verification.
    */
   #sampleAgain(clusterName: string): readonly string[] {
-    const sampled = this.#sampled.get(clusterName);
-    if (sampled?.next === undefined || sampled.rejected.length === 0) return this.#sample(clusterName);
-    sampled.next = undefined;
-    return this.#doubtAll(clusterName, sampled);
+    const sampling = this.#samplingStates.get(clusterName);
+    if (sampling?.next === undefined || sampling.rejected.length === 0) return this.#sample(clusterName);
+    sampling.next = undefined;
+    return this.#doubtAll(clusterName, sampling);
   }
 
   /** Returns the names of all Clusters, and forgets the samples of deleted Clusters. */
   #namesToSample(): readonly string[] {
     const names = this.#options.view.registry.clusters.keys();
     const known = new Set(names);
-    for (const name of this.#sampled.keys()) if (!known.has(name)) this.#sampled.delete(name);
+    for (const name of this.#samplingStates.keys()) if (!known.has(name)) this.#samplingStates.delete(name);
     return names;
   }
 
@@ -165,14 +165,14 @@ export class Verification {
    */
   #sample(clusterName: string): readonly string[] {
     const { clock, view } = this.#options;
-    const sampled = this.#sampled.get(clusterName) ?? createSampled();
-    if (clock.monotonic() < sampled.pausedUntil) return [];
-    const tokens = view.tokensForCluster(clusterName).filter((token) => this.#canVerify(token) && !isLikeAny(token, sampled.rejected));
+    const sampling = this.#samplingStates.get(clusterName) ?? createSamplingState();
+    if (clock.monotonic() < sampling.pausedUntil) return [];
+    const tokens = view.tokensForCluster(clusterName).filter((token) => this.#canVerify(token) && !isLikeAny(token, sampling.rejected));
     const byNamespace = Map.groupBy(tokens, ({ metadata }) => metadata.namespace);
     const token = this.#pick(this.#pick([...byNamespace.values()]) ?? []);
     if (token === undefined) return [];
-    sampled.next = token.metadata.uid;
-    this.#sampled.set(clusterName, sampled);
+    sampling.next = token.metadata.uid;
+    this.#samplingStates.set(clusterName, sampling);
     return [objectKeyOf(token)];
   }
 
@@ -192,7 +192,7 @@ export class Verification {
   }
 }
 
-function createSampled(): Sampled {
+function createSamplingState(): SamplingState {
   return { next: undefined, rejected: [], pausedUntil: -Infinity, doubtedAt: -Infinity };
 }
 

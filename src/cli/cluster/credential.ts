@@ -114,7 +114,7 @@ export async function findServiceAccount(
   const found = await callPeer(target, (client) => ignoreReasons(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
   if (!isSame && !isRegisteredAddress(target, registered)) {
-    const mismatch = found === undefined ? 'was not found there' : 'is not the one that the stored token was issued for';
+    const mismatch = found === undefined ? 'was not found there' : 'has a different UID than the service account of the stored token';
     throw new CommandError(
       `${formatContext(target)} does not refer to Cluster ${name}: the address ${target.client.transport.server} is not registered, and service account ${serviceAccount.namespace}/${serviceAccount.name} ${mismatch}. Set --context to a context with a registered address of the Cluster`,
     );

@@ -77,7 +77,7 @@ export class RequestLock {
     const { problem } = readTrusted(this.file);
     if (problem === undefined) return false;
     if (problem === 'it is not a file') throw new Error(`${this.file} is not a file. Remove it`);
-    this.notify(`purser: replacing ${this.file}: ${problem}\n`);
+    this.notify(`purser: replacing the lock file ${this.file}, which is not trusted: ${problem}\n`);
     return this.takeOver((moved) => readTrusted(moved).problem !== undefined);
   }
 

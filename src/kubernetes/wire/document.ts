@@ -11,7 +11,7 @@ export interface TypedDocument {
   readonly node: JsonNode;
   /** Type in the document; missing parts are empty. */
   readonly type: GroupVersionKind;
-  /** Error of strict decoding for repeated keys of YAML; undefined if there are none. */
+  /** Strict decoding error for duplicate keys in a YAML body; undefined without duplicate keys. */
   readonly yamlDuplicates?: string;
 }
 

@@ -86,7 +86,8 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
       return [invalidValue(field, audience, `must have 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
     // Otherwise the holder of a token for a service account on the hub could call the façade.
-    if (facadeAudiences?.includes(audience)) return [invalidValue(field, audience, "must not be one of the façade's own audiences")];
+    if (facadeAudiences?.includes(audience))
+      return [invalidValue(field, audience, "must not be an audience that the façade accepts in callers' tokens; use another audience")];
     if (isReservedAudience(audience)) return [invalidValue(field, audience, RESERVED)];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)
       ? []

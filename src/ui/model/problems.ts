@@ -29,7 +29,7 @@ const MAX_MESSAGE = 300;
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Log in with a valid token.',
   403: 'Ask an administrator for permission to get, list and watch these objects.',
-  404: 'The server does not serve this list. Update Purser and its CustomResourceDefinitions.',
+  404: 'If you restarted purser ui, open the new address. Otherwise, update Purser and its CustomResourceDefinitions.',
   429: 'The page retries when the rate limit allows.',
 };
 const SERVER_REMEDY = "The page retries. If the error persists, check Purser's log.";

@@ -9,7 +9,7 @@ export type Credential = string | undefined;
 
 /** Interval at which the page is drawn without changes, in milliseconds. */
 const TICK_MS = 1_000;
-/** Minimum time between two drawings of changes, in milliseconds. */
+/** Minimum interval between redraws after changes, in milliseconds. */
 const MIN_DRAW_MS = 100;
 /** Maximum difference between the clocks of browser and server that is ignored, in milliseconds. The Date header has whole seconds. */
 const MAX_SKEW_MS = 2_000;
@@ -24,7 +24,7 @@ export class Session {
   readonly #draw: () => void;
   #running: AbortController | undefined;
   #isDue = false;
-  /** Time of the last drawing, by the monotonic clock of the page. */
+  /** Time of the last redraw, on the page's monotonic clock. */
   #drawnAt = -Infinity;
   #skewMs = 0;
   #merged: { readonly revision: string; readonly clusters: ReadonlyMap<string, Cluster> } | undefined;

@@ -139,7 +139,11 @@ describe('printFromCache with a lock', () => {
     };
     const { code, cache } = printFromCache({ ...UNSET, ...REQUEST }, { ...host, wait }, false);
     expect([code, cache?.lock.file]).toEqual([undefined, file]);
-    expect(texts).toEqual({ output: '', warnings: '', notices: `purser: replacing ${file}: ${problem}\n` });
+    expect(texts).toEqual({
+      output: '',
+      warnings: '',
+      notices: `purser: replacing the lock file ${file}, which is not trusted: ${problem}\n`,
+    });
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ pid: process.pid });
     expect(await readdir(dirname(file))).toEqual([basename(file)]);
   });

@@ -222,7 +222,7 @@ describe('purser ui', () => {
     expect(await world.run(`ui --no-open --port ${port}`)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /^purser: cannot listen on port \d+: .*EADDRINUSE.*\. Set --port to a free port, or to 0\n$/,
+        /^purser: cannot listen on port \d+: .*EADDRINUSE.*\. Set --port to a free port, or to 0 for any free port\n$/,
       ) as unknown,
     });
     await end();
