@@ -1,7 +1,7 @@
 // The Secret on the hub that contains the serving certificate of all replicas. Purser or another controller issues the certificate. Purser
 // keeps its own CA in the same Secret and issues renewals with that CA, so that callers need not trust a new CA.
 
-import { createPublicKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { type Secret, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
@@ -100,14 +100,20 @@ function createData(namespace: string, old: Secret | undefined, now: number): Re
 }
 
 /**
- * Returns the CA in the Secret; undefined if there is no Secret or no CA certificate in it, or if the CA would expire before a certificate
- * that is issued now.
+ * Returns the CA in the Secret; undefined if the Secret has no usable CA, or if the CA would expire before a certificate that is issued now.
  */
 function findReusableAuthority(secret: Secret | undefined, now: number): Certificate | undefined {
-  if (!secret?.data?.['ca.crt']) return undefined;
+  if (secret === undefined) return undefined;
   const [certificate, key] = [decodeText(secret, 'ca.crt'), decodeText(secret, 'ca.key')];
-  const expiresAt = new X509Certificate(certificate).validToDate.getTime();
-  return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
+  try {
+    const authority = new X509Certificate(certificate);
+    const expiresAt = authority.validToDate.getTime();
+    // Another tool may have replaced the certificate, but not the key.
+    const isUsable = authority.checkPrivateKey(createPrivateKey(key)) && expiresAt - now > 365 * DAY_MS;
+    return isUsable ? { certificate, key, expiresAt } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -180,10 +180,14 @@ describe('createHubCertificateSource', () => {
     expect(await published()).toBe(ca);
   });
 
-  it('renews the certificate with a new CA if the Secret has lost its CA certificate', async () => {
+  it.each([
+    ['has lost its CA certificate', () => null],
+    ['has the CA certificate of another key', () => base64(createAuthority(Date.now()).certificate)],
+    ['has a malformed CA certificate', () => base64('junk')],
+  ])('renews the certificate with a new CA if the Secret %s', async (_, certificate) => {
     const first = await source()();
     const ca = await published();
-    await hub.patch(Secrets, { namespace, name: NAME }, { data: { 'ca.crt': null } });
+    await hub.patch(Secrets, { namespace, name: NAME }, { data: { 'ca.crt': certificate() } });
     clock.advance(276 * DAY_MS);
     const { cert } = await source()();
 
