@@ -187,8 +187,9 @@ function checkPinned(addresses: readonly string[], pinned: readonly string[]): v
   const servers = addresses.map(normalizeServer);
   const invalid = servers.indexOf(undefined);
   if (invalid !== -1) {
-    const form = 'an https URL without user, query or fragment, nor a host with an optional port';
-    throw new IssueError('AddressNotAllowed', `serverAddress ${addresses[invalid]} is not ${form}`, LASTING);
+    const form = 'an https URL without user, query or fragment, or a host with an optional port';
+    const cause = `serverEndpoints[${invalid}].serverAddress must be ${form}, and the host and the port must be valid`;
+    throw new IssueError('AddressNotAllowed', cause, LASTING);
   }
   const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
   if (others.length > 0) throw new IssueError('EndpointNotPinned', `the server key of the Secret does not list ${others.join(', ')}`);

@@ -161,7 +161,7 @@ describe('ClusterClients with a registration', () => {
 
   it('names the address that is not valid', async () => {
     const { message } = await world.failure(at([dead, { url: 'http://127.0.0.1:1' }]));
-    expect(message).toContain('serverAddress http://127.0.0.1:1 is not an https URL');
+    expect(message).toContain('serverEndpoints[1].serverAddress must be an https URL');
   });
 
   it.each<[string, Registration['credential']]>([
