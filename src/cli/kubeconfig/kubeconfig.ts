@@ -51,7 +51,7 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
   const kubeconfig = toKubeconfig(caller, { name, server, caBundle, command: await findPluginCommand(host) });
   if (wanted.merge !== true) return host.print(formatDocument(kubeconfig, 'yaml'));
   const file = await mergeIntoFile(connections.files, kubeconfig);
-  const inFile = wanted.kubeconfig === undefined ? '' : `--kubeconfig "${file}" `;
+  const inFile = wanted.kubeconfig === undefined ? '' : `--kubeconfig '${file}' `;
   host.print(`Context ${name} written to ${file}. To use the context, run kubectl ${inFile}--context ${name} get pods.\n`);
 }
 
