@@ -1,4 +1,4 @@
-// `purser run`: runs the operator on the cluster that KUBECONFIG selects, or on the cluster of its pod.
+// `purser run`: runs the operator. The hub is the cluster that KUBECONFIG selects or, without KUBECONFIG, the cluster of the pod.
 
 import { type App, startApp } from './app/app.ts';
 import { type RunningProgram, runProgram } from './cli/program.ts';

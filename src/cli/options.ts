@@ -80,7 +80,7 @@ const labelValue: Parser<string> = (text) => {
 /** Parses the name of a service account for federation. Rejects the service accounts that Purser runs as. */
 export const federatedServiceAccount: Parser<string> = (text) => {
   const name = objectName(text);
-  if (OwnServiceAccounts.includes(name)) throw new ValueError('a service account that Purser does not run as');
+  if (OwnServiceAccounts.includes(name)) throw new ValueError(`a service account other than ${OwnServiceAccounts.join(', ')}`);
   return name;
 };
 

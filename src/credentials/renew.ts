@@ -54,7 +54,10 @@ export async function recover(run: CredentialRun, registered: RegisteredCluster)
   await store(run, registered, obtained);
 }
 
-/** Proves and writes a new token; `obtained` is undefined if Purser's user is not a service account. Throws an IssueError if that fails. */
+/**
+ * Checks that the cluster accepts a new token, and writes the token to the hub. Does neither if `obtained` is undefined, because Purser's
+ * user is not a service account. Throws an IssueError if the check or the write fails.
+ */
 async function store(run: CredentialRun, registered: RegisteredCluster, obtained: Obtained | undefined): Promise<void> {
   const { clock, credential, state, log, key, users, recorder } = run;
   if (obtained === undefined) {

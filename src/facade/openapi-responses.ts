@@ -41,7 +41,7 @@ const ERRORS = {
   '403': 'The caller lacks the permission on the hub, or Purser or the cluster does not allow this token; the message names the cause.',
   '405': 'The method is not allowed on this path.',
   '406': 'The response is not available in any format that the Accept header allows.',
-  '408': 'The request did not arrive within 10 seconds.',
+  '408': 'The request did not arrive within 9 seconds.',
   '409': 'A UID in the request does not match the service account or the bound object.',
   '410': 'The resource version or the continue token has expired: list again.',
   '413': 'The body is too large.',

@@ -40,8 +40,7 @@ export interface FacadeServer {
 }
 
 /**
- * Default of `arrivalMs`, in milliseconds. Together with the interval between checks, it gives requests less than ten seconds to arrive, as
- * documented for 408.
+ * Default of `arrivalMs`, in milliseconds, as documented for 408. The next check rejects a request that takes longer.
  */
 const ARRIVAL_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;

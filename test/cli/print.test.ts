@@ -146,7 +146,10 @@ describe('purser print', () => {
   it.each([
     [['hub-rbac'], "required option '--service-account NAME' not specified"],
     [['hub-rbac', '--service-account', 'A b'], '--service-account must be a name of'],
-    [['hub-rbac', '--service-account', 'purser'], '--service-account must be a service account that Purser does not run as'],
+    [
+      ['hub-rbac', '--service-account', 'purser'],
+      '--service-account must be a service account other than purser, purser-controller, purser-facade',
+    ],
     [['target-rbac', '--user', 'a', '--user', 'b'], '--user is set twice. Set the option once'],
     [['target-rbac', '--user', ''], '--user needs a value: --user USER'],
   ])('rejects the arguments %j', async (args, text) => {

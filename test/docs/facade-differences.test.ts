@@ -173,7 +173,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`Accept` with protobuf and JSON': [REJECTIONS, 'returns JSON for Accept with protobuf and JSON'],
   'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
   'more than 64 media types in `Accept`': ['kubernetes/wire/accept.test.ts', 'ignores media types after the first 64'],
-  'a request that does not arrive within 10 seconds': [BODY, 'returns 408 for a body that does not arrive within ten seconds'],
+  'a request that does not arrive within 9 seconds': [BODY, 'returns 408 for a body that does not arrive within ten seconds'],
   'more than 32 pipelined requests on one HTTP/1.1 connection': [
     'facade/server.test.ts',
     'serves 32 of 40 pipelined requests, then closes the connection',

@@ -145,7 +145,9 @@ async function checkTarget(
   );
   const described = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
   if (formatName(serviceAccount) !== formatName(SERVICE_ACCOUNT))
-    throw new CommandError(`Cluster ${name} uses ${described}, which purser cluster add does not create. ${OMIT_TARGET}`);
+    throw new CommandError(
+      `Cluster ${name} uses ${described}, but --purge-target deletes only ${formatName(SERVICE_ACCOUNT)}. ${OMIT_TARGET}`,
+    );
   const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
   const other = labels.find((label) => label !== toCredentialLabel(secret.metadata.uid));
   if (other === undefined) return;

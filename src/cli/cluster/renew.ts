@@ -56,7 +56,8 @@ export async function renewAll({ hub, timeoutMs, findTarget }: RenewAllOptions, 
   const failures: CommandError[] = [];
   const renew = async (cluster: Stored<Cluster>): Promise<void> => {
     const { name } = cluster.metadata;
-    if (await usesNoToken(hub, cluster, host)) return host.print(`Cluster ${name} has no token to renew.\n`);
+    if (await usesNoToken(hub, cluster, host))
+      return host.print(`Cluster ${name} uses federation or a client certificate, so Purser has no token to renew.\n`);
     const target = await findTarget(cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress));
     await renewCredential({ name, hub, target, timeoutMs }, host);
   };

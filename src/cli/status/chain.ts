@@ -82,7 +82,10 @@ function toClusterLink({ token: { spec }, cluster: checked }: Evidence, now: num
   const name = spec.clusterName;
   if ('needs' in checked) return toUncheckedLink('cluster', checked.needs);
   if (checked.value === undefined)
-    return toFailedLink('cluster', `Cluster ${name} was not found. Register it, or change spec.clusterName.`);
+    return toFailedLink(
+      'cluster',
+      `Cluster ${name} was not found. Register the cluster with purser cluster add, or change spec.clusterName.`,
+    );
   const ready = findCondition(checked.value, ClusterConditionType.ready);
   if (ready?.status !== 'True') return toFailedLink('cluster', `Cluster ${name}: ${ready?.message ?? NOT_PROBED}`);
   const probedAt = parseTimestamp(checked.value.status?.lastProbeTime);

@@ -1,4 +1,4 @@
-// The state of all clusters, ManagedTokens and ManagedTokenSets, with the objects that need attention, the most urgent first.
+// Status of a fleet: counts of Clusters, ManagedTokens and ManagedTokenSets, and their problems, the most urgent first.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';

@@ -159,9 +159,9 @@ export function evaluateCredential(credential: CredentialEvidence, now: number):
 
 /** The part of a registration or request that a fault concerns. */
 type Concern =
-  /** Purser was unable to send the probe. */
+  /** Probe that Purser was unable to send. */
   | 'probe'
-  /** The registration does not allow a probe. */
+  /** Registration that is not usable, or for which the hub issues no token; Purser does not probe the cluster. */
   | 'registration'
   | 'connection'
   | 'credential'

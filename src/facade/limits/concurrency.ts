@@ -6,10 +6,11 @@ import type { FacadeRequest } from '../request.ts';
 import { toTenant } from './tenant.ts';
 
 export interface ConcurrencyLimits {
-  /** Maximum for one tenant, over all of its tokens. */
+  /** Maximum for one tenant, over all of its tokens, in bytes. */
   readonly perTenant: number;
   /** Maximum for one source address, which may be a proxy with many callers; no limit per address if undefined. */
   readonly perAddress?: number;
+  /** Maximum for all tenants, in bytes. */
   readonly total: number;
 }
 
@@ -31,32 +32,32 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Counts a request toward the limits until its signal is aborted or the returned function is called. `amount` is 1, or a size in bytes.
-   * Throws 429 above a limit.
+   * Counts bytes of a request toward the limits until its signal is aborted or the returned function is called. Throws 429 above a limit,
+   * and the reason of the signal if the signal is already aborted.
    */
-  acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>, amount = 1): () => void {
+  acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>, bytes: number): () => void {
     // An aborted signal emits no more events, so the request would be counted forever.
     signal.throwIfAborted();
     const tenant = toTenant(caller.user.username);
     const { perTenant, perAddress = Number.POSITIVE_INFINITY, total, noun } = this.#options;
     const isAbove =
-      this.#total + amount > total || this.#byTenant.get(tenant) + amount > perTenant || this.#byAddress.get(address) + amount > perAddress;
+      this.#total + bytes > total || this.#byTenant.get(tenant) + bytes > perTenant || this.#byAddress.get(address) + bytes > perAddress;
     if (isAbove) throw tooManyRequests(`too many ${noun}, please try again later`, RETRY_AFTER_SECONDS);
-    this.#add(tenant, address, amount);
+    this.#add(tenant, address, bytes);
     let isHeld = true;
     const release = () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#add(tenant, address, -amount);
+      this.#add(tenant, address, -bytes);
     };
     signal.addEventListener('abort', release);
     return release;
   }
 
-  #add(tenant: string, address: string, amount: number): void {
-    this.#total += amount;
-    this.#byTenant.add(tenant, amount);
-    this.#byAddress.add(address, amount);
+  #add(tenant: string, address: string, bytes: number): void {
+    this.#total += bytes;
+    this.#byTenant.add(tenant, bytes);
+    this.#byAddress.add(address, bytes);
   }
 }
 

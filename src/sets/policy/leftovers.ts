@@ -1,6 +1,6 @@
-// Parts of a ManagedToken that server-side apply leaves in place although the template does not have them: fields that another manager
-// added, and fields from the creation. The latter have the operation Update in managedFields, and server-side apply removes only fields
-// with the operation Apply.
+// Fields of a ManagedToken that server-side apply keeps although the template does not have them: fields that another manager added, and
+// fields set when Purser created the ManagedToken. managedFields records the creation as Update, and server-side apply removes only fields
+// that are recorded as Apply.
 
 import { TokensGroup } from '../../api/names.ts';
 import { encodeGoJson } from '../../std/go-text.ts';

@@ -117,7 +117,8 @@ const REMOVAL_REMEDIES = {
 } as const;
 
 const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => string>>> = {
-  ClusterNotFound: ({ spec }) => `Cluster ${spec.clusterName} was not found. Register it, or change spec.clusterName`,
+  ClusterNotFound: ({ spec }) =>
+    `Cluster ${spec.clusterName} was not found. Register the cluster with purser cluster add, or change spec.clusterName`,
   ServiceAccountNotFound: ({ spec }) =>
     `service account ${spec.serviceAccount.namespace}/${spec.serviceAccount.name} was not found on cluster ${spec.clusterName}. Create it there, or change spec.serviceAccount`,
   AudienceNotAccepted: ({ spec }) => {

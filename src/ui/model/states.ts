@@ -83,9 +83,9 @@ const RESOLVING = 'CredentialRenewalPending';
 
 /** Returns the state of a cluster: its Ready condition or, if that is True, a warning if another condition has a problem. */
 export function clusterStateOf(cluster: Cluster): ClusterState {
-  const ready = findCondition(cluster, 'Ready');
-  if (ready === undefined || ready.status === 'Unknown') return 'unknown';
-  if (ready.status === 'False') return 'failing';
+  const readyCondition = findCondition(cluster, 'Ready');
+  if (readyCondition === undefined || readyCondition.status === 'Unknown') return 'unknown';
+  if (readyCondition.status === 'False') return 'failing';
   return findProblemCondition(cluster) === undefined ? 'ready' : 'warning';
 }
 

@@ -8,7 +8,7 @@ type Shape = 'check' | 'cross' | 'triangle' | 'clock' | 'ring' | 'pause' | 'dash
 type Tone = 'good' | 'bad' | 'warn' | 'calm';
 
 /** Marks inside the frames, in a square of 16 units. */
-const PATHS: Readonly<Record<Shape, string>> = {
+const MARKS: Readonly<Record<Shape, string>> = {
   check: 'M4 8.5l2.7 2.7L12 5.5',
   cross: 'M5 5l6 6M11 5l-6 6',
   triangle: 'M8 4.6v4.2M8 11.3v.2',
@@ -54,7 +54,7 @@ const VERDICT_SYMBOLS: Readonly<Record<Verdict, readonly [Shape, Tone]>> = {
 
 function renderSymbol([shape, tone]: readonly [Shape, Tone]) {
   return html`<svg class="symbol ${tone}" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
-    <path class="frame" d=${FRAMES[shape]} /><path class="mark" d=${PATHS[shape]} />
+    <path class="frame" d=${FRAMES[shape]} /><path class="mark" d=${MARKS[shape]} />
   </svg>`;
 }
 

@@ -141,8 +141,8 @@ describe('renewAll', () => {
     const lines = printed.split('\n').sort();
     expect(lines).toEqual([
       '',
-      'Cluster serviceaccount has no token to renew.',
-      'Cluster tls.crt has no token to renew.',
+      'Cluster serviceaccount uses federation or a client certificate, so Purser has no token to renew.',
+      'Cluster tls.crt uses federation or a client certificate, so Purser has no token to renew.',
       expect.stringMatching(/^Purser renewed its credential for Cluster c\d+; /),
     ]);
   });

@@ -64,7 +64,12 @@ describe('toLinks', () => {
   it.each<[string, Link['name'], Partial<Evidence>, string]>([
     ['a missing requester', 'permission', { hasRequester: { value: false } }, 'does not exist'],
     ['a missing permission', 'permission', { issueName: { value: undefined } }, 'cannot issue clusters/token "prod-eu/deploy/deployer"'],
-    ['a missing Cluster', 'cluster', { cluster: { value: undefined } }, 'Cluster prod-eu was not found. Register it'],
+    [
+      'a missing Cluster',
+      'cluster',
+      { cluster: { value: undefined } },
+      'Cluster prod-eu was not found. Register the cluster with purser cluster add',
+    ],
     [
       'a Cluster that was never probed',
       'cluster',
