@@ -103,7 +103,7 @@ function parseState(file: string, text: string): RunState {
   if (typeof format === 'number' && format !== FORMAT) {
     throw new StartError(`${file} has format ${format}, but this version of Purser reads format ${FORMAT}. Choose another --data-dir`);
   }
-  if (!isRunState(state)) throw new StartError(`${file} is damaged and was not changed. Choose another --data-dir`);
+  if (!isRunState(state)) throw new StartError(`${file} is damaged. Purser has not changed the file. Choose another --data-dir`);
   return state;
 }
 

@@ -135,7 +135,7 @@ export const OPTIONS = {
     value: 'ADDRESS',
     defaultDescription: '127.0.0.1 in a local run, all addresses on a cluster',
     parse: anyText,
-    description: 'IP address or host name that the façade and the metrics port listen on',
+    description: 'IP address or host name to listen on, for the façade, metrics and health checks',
   },
   'ready-file': {
     value: 'FILE',

@@ -80,7 +80,7 @@ describe('openJournal', () => {
     const damaged = readFileSync(file);
     damaged.fill(0xff, 5000, 30_000);
     writeFileSync(file, damaged);
-    expect(() => openJournal(folder)).toThrow(/is damaged and was not changed/);
+    expect(() => openJournal(folder)).toThrow(/is damaged: .+\. Purser has not changed the file\. Choose another data folder$/);
     expect(readFileSync(file).equals(damaged)).toBe(true);
   });
 

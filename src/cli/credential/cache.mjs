@@ -93,7 +93,7 @@ export class CachedCredential {
     const entry = text === undefined ? undefined : parseEntry(text);
     if (text !== undefined && entry === undefined) this.warnOnce(`not using ${this.file}: it is damaged; requesting a new credential`);
     if (entry === undefined) return undefined;
-    // If the clock was set back, the age of the credential is unknown.
+    // A credential from the future means that the clock was set back: its age is unknown, so it is not used.
     const isFresh = entry.issuedAt <= now && now < entry.issuedAt + USABLE_SHARE * (entry.expiresAt - entry.issuedAt);
     const isSame = entry.request === this.request && entry.inputs.every(({ path, version }) => readFileVersion(path) === version);
     return isFresh && isSame ? entry : undefined;

@@ -117,7 +117,13 @@ function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, 
   if ('needs' in checked) return toUncheckedLink('token', checked.needs);
   if (checked.value === undefined) return toFailedLink('token', 'There is no token, because the Secret does not exist.');
   const text = decodeToken(checked.value);
-  if (text === '') return toFailedLink('token', `The Secret contains no token. ${ROTATE}`);
+  if (text === '')
+    return toFailedLink(
+      'token',
+      managed.spec.rotation.suspend
+        ? 'The Secret contains no token, and rotation is suspended. Resume rotation with purser resume.'
+        : `The Secret contains no token. ${ROTATE}`,
+    );
   const claims = parseTokenClaims(text);
   const problem = claims && findClaimProblem(managed, claims, now);
   if (problem !== undefined) return toFailedLink('token', problem);
@@ -133,7 +139,8 @@ const NOT_PROBED = toSentence(`Purser has not probed the cluster yet. ${CHECK_PU
 const ROTATE = 'Request a new token with purser rotate.';
 
 function findClaimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
-  if (expiresAt !== undefined && expiresAt <= now) return `The token expired ${humanDuration(now - expiresAt)} ago. ${ROTATE}`;
+  if (expiresAt !== undefined && expiresAt <= now)
+    return toSentence(`The token expired ${humanDuration(now - expiresAt)} ago and is still in the Secret. ${CHECK_PURSER}`);
   if (subject !== toServiceAccountUsername(spec.serviceAccount))
     return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${ROTATE}`;
   const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));

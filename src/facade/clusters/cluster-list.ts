@@ -77,7 +77,10 @@ function toPublicReason(reason: unknown): Fields {
   if (typeof reason === 'string' && Object.hasOwn(ClusterReason, reason)) {
     return { reason, message: toSentence(ClusterReason[reason as ClusterReason]) };
   }
-  return { reason: UNKNOWN_REASON, message: 'Purser does not know the stored reason of this condition.' };
+  return {
+    reason: UNKNOWN_REASON,
+    message: 'This version of Purser does not recognize the stored reason. Check the condition of the Cluster on the hub.',
+  };
 }
 
 /** Size of a public Cluster without labels, audiences and CA, in bytes. */

@@ -30,7 +30,7 @@ export interface HistoryOptions {
   readonly clock: Clock;
   /** Maximum number of changes in the log. */
   readonly capacity: number;
-  /** Maximum size of the changes in the log, in bytes; 32 MB by default. A user with permission to label objects can make them large. */
+  /** Maximum total size of the changes in the log, in bytes; 32 MB by default. Bounds the memory that users can fill with large labels. */
   readonly maxWeight?: number;
   /**
    * True if the objects come from several collections of the hub, whose changes this replica receives in its own order. Local revisions

@@ -100,7 +100,7 @@ function createSpecSchema(hasDefaultAudiences: boolean): OpenApiSchema {
         minimum: MIN_EXPIRATION_SECONDS,
         maximum: MAX_EXPIRATION_SECONDS,
         description:
-          'Requested lifetime in seconds, 3600 by default. Purser shortens it to the maximum of the installation, and the cluster may grant a different lifetime.',
+          'Requested lifetime in seconds, 3600 by default. Purser shortens a longer lifetime to the maximum of the installation (--max-token-lifetime), and the cluster may grant a different lifetime.',
       },
       boundObjectRef: {
         ...boundObjectRef,

@@ -23,7 +23,7 @@ export const failingClusters: Scenario = {
   sizeUnit: 'clusters',
   sizes: { small: 400, full: 5_000 },
   note: `One in four clusters accepts connections and sends no responses; one in fifty takes three seconds for each response. The others are
-healthy. "Alone" are the same healthy clusters without the failing ones.`,
+healthy. Figures that are marked "alone" come from another run with only the healthy clusters.`,
   run: async ({ size }, progress) => {
     const [silent, slow] = [Math.floor(size * SILENT), Math.floor(size * SLOW)];
     const measure = async (clusters: number, failing: readonly [silent: number, slow: number]) => {

@@ -84,7 +84,18 @@ describe('toLinks', () => {
       'was re-created',
     ],
     ['a missing Secret', 'token', { secret: { value: undefined } }, 'There is no token, because the Secret does not exist'],
-    ['a Secret without a token', 'token', { secret: { value: { ...secret, data: {} } } }, 'The Secret contains no token'],
+    [
+      'a Secret without a token',
+      'token',
+      { secret: { value: { ...secret, data: {} } } },
+      'no token. Request a new token with purser rotate.',
+    ],
+    [
+      'a Secret without a token during a suspension',
+      'token',
+      { token: aToken().suspended().build(), secret: { value: { ...secret, data: {} } } },
+      'rotation is suspended. Resume rotation with purser resume.',
+    ],
     ['a rejected token', 'token', { isAccepted: { value: false } }, 'The cluster rejects the token'],
     [
       'a token for another audience',
@@ -120,7 +131,7 @@ describe('toLinks', () => {
   it('reports an expired token', () => {
     expect(link('token', {}, at('13:10:00'))).toMatchObject({
       verdict: 'failed',
-      message: 'The token expired 10m ago. Request a new token with purser rotate.',
+      message: 'The token expired 10m ago and is still in the Secret. Check that Purser is running: kubectl get pods -n purser-system.',
     });
   });
 

@@ -103,7 +103,10 @@ describe('CLUSTER_LIST.toPublic for conditions', () => {
   });
 
   it('publishes a reason that Purser does not use as Unknown', () => {
-    const generic = { reason: 'Unknown', message: 'Purser does not know the stored reason of this condition.' };
+    const generic = {
+      reason: 'Unknown',
+      message: 'This version of Purser does not recognize the stored reason. Check the condition of the Cluster on the hub.',
+    };
     for (const reason of ['Leaked', 'toString', '', undefined, 7]) {
       expect(publish([{ type: 'Ready', status: 'True', reason, message: 'x' }])).toEqual([{ type: 'Ready', status: 'True', ...generic }]);
     }
