@@ -160,11 +160,11 @@ export class RbacIndex {
     return visibility;
   }
 
-  /** Returns true if the permission covers one of these names for a user. The kind must not be namespaced. */
-  allows(user: User, names: readonly string[]): boolean {
-    if (user.groups.includes(SUPERUSERS)) return true;
-    for (const { granted } of this.#grantsOf(toSubjects(user))) if (names.some((name) => granted.includes(name))) return true;
-    return false;
+  /** Returns those of the names that the permission covers for a user. The kind must not be namespaced. */
+  selectAllowed(user: User, names: readonly string[]): readonly string[] {
+    if (user.groups.includes(SUPERUSERS)) return names;
+    const grants = [...this.#grantsOf(toSubjects(user))];
+    return names.filter((name) => grants.some(({ granted }) => granted.includes(name)));
   }
 
   /** Yields the names that each role grants to these subjects. */
@@ -217,6 +217,7 @@ export class RbacIndex {
 
   #clear(): void {
     for (const held of [this.#roles, this.#bindings, this.#byRole, this.#boundRoles]) held.clear();
+    this.#changes += 1;
     this.#forget();
   }
 

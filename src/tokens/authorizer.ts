@@ -14,6 +14,7 @@ import {
 import { toServiceAccountUser, type User } from '../access/user.ts';
 import { Clusters, ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, rethrowAsIssueError } from '../targets/issue-error.ts';
 import { type HubView, requesterKeyOf } from './informers.ts';
@@ -49,8 +50,20 @@ export interface Refusal {
   readonly isUnexpected: boolean;
 }
 
+/** Names that the indexed RBAC rules allow. */
+interface IndexedNames {
+  readonly names: readonly string[];
+  /** Number of the last change to RBAC that the names reflect. */
+  readonly changes: number;
+}
+
+/** Maximum number of requesters and targets whose indexed names are kept: a run needs the names several times. */
+const MAX_INDEXED = 1_024;
+
 export class TokenAuthorizer {
   readonly #options: TokenAuthorizerOptions;
+  /** Indexed names by requester and target. */
+  readonly #indexed = new BoundedCache<IndexedNames>(MAX_INDEXED);
 
   constructor(options: TokenAuthorizerOptions) {
     this.#options = options;
@@ -73,7 +86,7 @@ export class TokenAuthorizer {
       rethrowAsIssueError(isRequesterAllowed(this.#options.hub, requester, attributes, signal), 'AuthorizationFailed', signal),
     );
     const { view, clock, protectedNamespaces } = this.#options;
-    const isIndexed = view.permissions.allows(requester, this.#namesFor(token, target));
+    const isIndexed = this.#indexedNames(token, target).length > 0;
     const isKnown = view.hasRequester(token);
     if (name === undefined) {
       await this.#confirmClusterSet(target, signal);
@@ -99,7 +112,7 @@ export class TokenAuthorizer {
     const target = this.#targetOf(token);
     // Otherwise, no run for a token that only a review allows would connect to the cluster: a run that needs a review holds no slot of one.
     if (tracked.isConfirmed(reviewKeyOf(token, target), clock.monotonic())) return false;
-    return !view.hasRequester(token) || !view.permissions.allows(requesterOf(token), this.#namesFor(token, target));
+    return !view.hasRequester(token) || this.#indexedNames(token, target).length === 0;
   }
 
   #targetOf({ spec: { clusterName, serviceAccount } }: StoredToken): ReviewedTarget {
@@ -107,23 +120,25 @@ export class TokenAuthorizer {
     return { cluster: clusterName, namespace: serviceAccount.namespace, serviceAccount: serviceAccount.name, clusterSet };
   }
 
-  /** Returns the names that can grant the permission. */
-  #namesFor(token: StoredToken, target: ReviewedTarget): readonly string[] {
-    return filterGrantingNames(this.#allNames(token, target));
-  }
-
-  #allNames(token: StoredToken, target: ReviewedTarget): readonly string[] {
-    const { memory, protectedNamespaces } = this.#options;
-    return toIssueNames(target, memory.of(token.metadata.uid).allowedAs, protectedNamespaces);
+  /** Returns the names that can grant the permission and that the indexed RBAC rules allow. */
+  #indexedNames(token: StoredToken, target: ReviewedTarget): readonly string[] {
+    const { view, protectedNamespaces } = this.#options;
+    const { changes } = view.permissions;
+    const key = `${token.metadata.namespace} ${reviewKeyOf(token, target)}`;
+    const known = this.#indexed.get(key);
+    if (known?.changes === changes) return known.names;
+    const granting = filterGrantingNames(toIssueNames(target, undefined, protectedNamespaces));
+    const names = view.permissions.selectAllowed(requesterOf(token), granting);
+    this.#indexed.set(key, { names, changes });
+    return names;
   }
 
   /** Returns the names to review. Names that the indexed RBAC rules allow come first, because one allowed name is enough. */
   #namesInOrder(token: StoredToken, target: ReviewedTarget): readonly string[] {
-    const requester = requesterOf(token);
-    const { likely = [], others = [] } = Object.groupBy(this.#allNames(token, target), (name) =>
-      this.#options.view.permissions.allows(requester, filterGrantingNames([name])) ? 'likely' : 'others',
-    );
-    return [...likely, ...others];
+    const { memory, protectedNamespaces } = this.#options;
+    const names = toIssueNames(target, memory.of(token.metadata.uid).allowedAs, protectedNamespaces);
+    const indexed = this.#indexedNames(token, target);
+    return [...names.filter((name) => indexed.includes(name)), ...names.filter((name) => !indexed.includes(name))];
   }
 
   /**

@@ -6,6 +6,7 @@ import { tooManyRequests } from '../../src/kubernetes/status.ts';
 import { TokenAuthorizer, type TokenAuthorizerOptions } from '../../src/tokens/authorizer.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
+import { HandInformer } from '../runtime/hand-informer.ts';
 import { FakeClock } from '../support/clock.ts';
 
 const signal = new AbortController().signal;
@@ -157,5 +158,49 @@ describe('TokenAuthorizer.review for a cluster in a set', () => {
   ])('throws AuthorizationFailed instead of a refusal while the informer %s', async (_, informed, labels) => {
     const { authorizer } = clusterSetAuthorizer({ informed, labels });
     await expect(authorizer.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
+  });
+});
+
+describe('TokenAuthorizer.needsReview with indexed RBAC rules', () => {
+  const requester = { kind: 'ServiceAccount', name: 'default', namespace: 'team-a' };
+  const issuer = { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' }, subjects: [requester] };
+  const rules = [{ verbs: ['issue'], apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: ['one/deploy'] }];
+
+  function indexedAuthorizer() {
+    const permissions = new RbacIndex(IssueTokens);
+    const view = { hasRequester: () => true, permissions, clusterSetOf: () => NO_CLUSTER_SET };
+    const options = { view, memory: new TrackedTokens(), clock: new FakeClock(), protectedNamespaces: [] };
+    return { permissions, authorizer: new TokenAuthorizer(options as unknown as TokenAuthorizerOptions) };
+  }
+
+  it('follows the rules when they begin and cease to allow the token', () => {
+    const { permissions, authorizer } = indexedAuthorizer();
+    expect(authorizer.needsReview(token)).toBe(true);
+    permissions.setRole('issuer', { rules });
+    permissions.setBinding('b', issuer);
+    expect(authorizer.needsReview(token)).toBe(false);
+    permissions.setRole('issuer', undefined);
+    expect(authorizer.needsReview(token)).toBe(true);
+  });
+
+  it('follows an index that is filled again without the rules', () => {
+    const { permissions, authorizer } = indexedAuthorizer();
+    permissions.setRole('issuer', { rules });
+    permissions.setBinding('b', issuer);
+    expect(authorizer.needsReview(token)).toBe(false);
+    permissions.follow({ roles: new HandInformer(), bindings: new HandInformer() }).subscribe();
+    expect(authorizer.needsReview(token)).toBe(true);
+  });
+
+  it.each([
+    ['another namespace', { metadata: { ...token.metadata, namespace: 'team-b' } }],
+    ['another service account', { spec: { ...token.spec, serviceAccount: { namespace: 'other', name: 'deployer' } } }],
+    ['another requester', { spec: { ...token.spec, requesterServiceAccountName: 'other' } }],
+  ])('reports that a token of %s needs a review', (_, more) => {
+    const { permissions, authorizer } = indexedAuthorizer();
+    permissions.setRole('issuer', { rules });
+    permissions.setBinding('b', issuer);
+    expect(authorizer.needsReview(token)).toBe(false);
+    expect(authorizer.needsReview({ ...token, ...more } as StoredToken)).toBe(true);
   });
 });
