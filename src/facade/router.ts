@@ -105,7 +105,8 @@ export class Router {
   }
 
   async #serveRoute(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
-    if (!isServed(method, exchange)) return createMethodNotAllowedReply(exchange, method);
+    const served = servedMethods(method, exchange);
+    if (!served.includes(exchange.method)) return createMethodNotAllowedReply(exchange, served.join(', '));
     try {
       return await endpoint(exchange);
     } catch (error) {
@@ -138,10 +139,10 @@ function hasPath({ method }: Exchange): boolean {
 }
 
 /**
- * Returns true if the route serves the method. HEAD is served as GET, except for a watch, because a response without a body has no events.
+ * Returns the methods that a route serves. HEAD is served as GET, except for a watch, because a response without a body has no events.
  */
-function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
-  return requested === method || (method === 'GET' && requested === 'HEAD' && !readFlag(query, 'watch'));
+function servedMethods(method: Route['method'], { query }: Exchange): readonly string[] {
+  return method === 'GET' && !readFlag(query, 'watch') ? ['GET', 'HEAD'] : [method];
 }
 
 /** Returns a public document, or 405 for a method other than GET. */

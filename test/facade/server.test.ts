@@ -224,6 +224,12 @@ describe('HEAD', () => {
     expect(rest).toBe('');
   });
 
+  it('rejects other methods than GET and HEAD with 405, and names both', async () => {
+    const response = await (await sendBytes(request('PUT /things'))).read((so) => so.includes('\r\n\r\n'));
+    expect(statusOf(response)).toBe(405);
+    expect(response.text).toMatch(/\r\nallow: GET, HEAD\r\n/i);
+  });
+
   it('rejects HEAD with 405 if GET would be a watch', async () => {
     const response = await (await sendBytes(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
     expect(statusOf(response)).toBe(405);
