@@ -12,7 +12,7 @@ import type { JsonObject } from '../same-value.ts';
 export interface RunState {
   /** Bearer tokens by server and user. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Ports of the last run, by target cluster. */
+  /** Last port of each target cluster, by name. */
   readonly ports: Readonly<Record<string, number>>;
   /** Names of the servers that have received samples. Samples that the user deletes are not re-created. */
   readonly sampled: readonly string[];

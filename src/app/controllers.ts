@@ -88,7 +88,7 @@ export interface ElectionCandidate {
   readonly streams: OpenStreams;
 }
 
-/** Creates the component of the leader election. */
+/** Creates the component that takes part in the leader election. Sends no requests before it starts. */
 export function createLeadership(options: AppOptions, { identity, streams }: ElectionCandidate): Leadership {
   let candidacy: { readonly election: Election; readonly lease: Transport } | undefined;
   return {

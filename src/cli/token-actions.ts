@@ -51,7 +51,8 @@ interface Action {
 
 const ACTIONS: Readonly<Record<TokenAction, Action>> = {
   rotate: {
-    check: ({ spec }) => (spec.rotation.suspend ? 'is suspended. Resume it with purser resume' : undefined),
+    check: ({ spec, metadata: { namespace, name } }) =>
+      spec.rotation.suspend ? `is suspended. Resume rotation with purser resume mt/${name} -n ${namespace}` : undefined,
     patch: (value) => ({ metadata: { annotations: { [Annotation.rotate]: value } } }),
     isDone: (token, value) => token.status?.lastRotateRequest === value && isReady(token),
     done: (token, now) => `has a new token, ${formatExpiry(token, now, 'which')}`,

@@ -165,7 +165,7 @@ export const OPTIONS = {
     value: 'NS,NS',
     defaultDescription: 'the value of --namespace',
     parse: namespaces,
-    description: 'namespaces to read cluster credentials from',
+    description: 'namespaces of the Secrets with cluster credentials',
   },
   'protected-namespaces': {
     value: 'NS,NS',

@@ -105,7 +105,7 @@ const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
   summary: 'Issues a token for a service account on a registered cluster.',
   description:
-    'The request body and the response are TokenRequest objects of authentication.k8s.io/v1, in JSON or YAML. The body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in the API group registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient. For a protected namespace, such as kube-system, a rule with resourceNames must include the namespace in the name.',
+    'The request body and the response are TokenRequest objects of authentication.k8s.io/v1, in JSON or YAML. The body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in the API group registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient. For a protected namespace, such as kube-system, resourceNames must contain a name that includes the namespace; <cluster> or set:<set> alone is not sufficient.',
   parameters: [
     createPathParameter('cluster', 'Name of the Cluster.', 'prod-eu'),
     createPathParameter('namespace', 'Namespace of the service account on the cluster.', 'deploy'),
@@ -129,7 +129,7 @@ const CREATE_TOKEN: Operation = {
   ],
   requestBody: {
     required: true,
-    description: 'The body can be up to 8 KiB long; up to 1 KiB if it is YAML but not JSON.',
+    description: 'Maximum size: 8 KiB, or 1 KiB for YAML that is not JSON.',
     content: {
       'application/json': { schema: createRef('TokenRequest'), example: EXAMPLE },
       'application/yaml': { schema: createRef('TokenRequest'), example: EXAMPLE },
@@ -217,7 +217,7 @@ function createListParameters(listing: Listing) {
     createQueryParameter(
       'continue',
       { type: 'string', pattern: CONTINUE_TOKEN },
-      'Token for the next page: metadata.continue of the previous page. Cannot be combined with resourceVersion or resourceVersionMatch.',
+      'Token for the next page: metadata.continue of the previous page. Cannot be combined with resourceVersionMatch, or with a resourceVersion other than 0.',
     ),
     createQueryParameter('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, VERSION),
     createQueryParameter(

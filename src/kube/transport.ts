@@ -148,7 +148,7 @@ export class Transport {
     return this.#dialer.connections(identity, purpose, this.streams.failedAt);
   }
 
-  /** Sends a request. After a 401 it reads the credentials again and, if they changed, sends the request once more. */
+  /** Sends a request. After a 401 response, reads the credentials again and, if the credentials have changed, sends the request once more. */
   async #exchange<A extends { readonly status: number }>(request: TransportRequest, send: Send<A>, deadline: Deadline): Promise<A> {
     const identity = this.#credentials.fresh ?? (await rejectOnAbort(this.#credentials.identity(), deadline.signal));
     const response = await retryIfClosed(request, () => send(identity), deadline);

@@ -50,7 +50,7 @@ const CONFLICT_MS = 1_000;
 const PAGE_LIMIT = 16;
 
 const CRD = `clusterprofiles.${InventoryGroup}`;
-const REMEDY = `Install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false.`;
+const MISSING_CRD_REMEDY = `Install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false.`;
 
 const OVERRIDDEN =
   'the hub does not store the fields that Purser writes. Check admission webhooks, and the version of the CustomResourceDefinition';
@@ -95,7 +95,7 @@ async function attempt(run: SetRun, members: readonly Member[]): Promise<Profile
     if (hasReason(error, 'NotFound')) {
       profiles.forget();
       // Without the CustomResourceDefinition, there are no ClusterProfiles left to remove.
-      return isEnabled ? block(run, toProfilesAspect('CustomResourceMissing', { remedy: REMEDY })) : 'none';
+      return isEnabled ? block(run, toProfilesAspect('CustomResourceMissing', { remedy: MISSING_CRD_REMEDY })) : 'none';
     }
     if (hasReason(error, 'Forbidden')) return block(run, toProfilesAspect('Forbidden', { detail: cleanMessage(error.message) }));
     throw error;

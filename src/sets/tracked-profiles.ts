@@ -22,8 +22,8 @@ export interface TrackedProfile {
   /** Time of Purser's last write, on the monotonic clock. */
   readonly writtenAt: number;
   /**
-   * Digests that were sent since the last list, if the hub stored others: an admission webhook or the schema determines parts of the
-   * ClusterProfile, so another write would have no effect.
+   * Digests of Purser's last write, if the hub stored a ClusterProfile with other digests; undefined otherwise, and after each list. Purser
+   * does not repeat this write before the next list: an admission webhook or the schema would change the ClusterProfile again.
    */
   readonly overridden?: ProfileDigests;
 }

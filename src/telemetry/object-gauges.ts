@@ -83,7 +83,7 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   },
   {
     name: 'purser_managedtokenset_clusters',
-    help: 'Number of clusters of a ManagedTokenSet in each state: selected, ready, updated, failing. A cluster can have several states.',
+    help: 'Number of clusters of a ManagedTokenSet by state: selected, ready, updated or failing. A cluster can be in several states.',
     samplesOf: (set) => {
       const { clusters = 0, ready = 0, updated = 0, failing = 0 } = set.status ?? {};
       return Object.entries({ selected: clusters, ready, updated, failing }).map(([state, count]) => [

@@ -162,7 +162,7 @@ const MAX_NAMES = 20;
 class RemovalPause {
   readonly #options: RemovalPauseOptions;
   readonly #reading = new SingleFlight<void>();
-  /** Data of the ConfigMap while removal is paused. */
+  /** Data of the ConfigMap while removal is paused; undefined if removal is not paused. */
   #held: Readonly<Record<string, string>> | undefined;
   #readAt: number | undefined;
   #releasedAt = Number.NEGATIVE_INFINITY;

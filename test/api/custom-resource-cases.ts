@@ -245,7 +245,8 @@ function secretCases(): readonly Case[] {
   const texts = (count: number, text: (index: number) => string) => Array.from({ length: count }, (_, index) => text(index));
   const rejectsKey = (name: string, spec: Spec, field: string, message: string) => rejects(name, spec, `spec.secret.${field}`, message);
   const ownKey = 'must not contain token, which every Secret has, or a key of the chosen outputs';
-  const tokenFree = 'must not be a key that an output uses for another value if from is Token or Kubeconfig';
+  const tokenFree =
+    'must not be a key that any output, even one that is not chosen, uses for a value without the token, such as server, if the field from is Token or Kubeconfig';
   const secretKey = 'must be a valid key of a Secret';
   return [
     accepts('a key for each source', { secret: { keys: all.map((from) => ({ key: `my.${from}`, from })) } }),

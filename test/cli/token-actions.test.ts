@@ -69,7 +69,7 @@ describe('requestChange', () => {
     await issueToken();
     expect(await run('suspend')).toMatch(/is suspended; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(true);
-    expect(await run('rotate')).toBe(`1: ${name()} is suspended. Resume it with purser resume`);
+    expect(await run('rotate')).toBe(`1: ${name()} is suspended. Resume rotation with purser resume mt/ci -n ${world.namespace}`);
     expect(await run('resume')).toMatch(/is no longer suspended; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(false);
   });

@@ -52,7 +52,7 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
   if (wanted.merge !== true) return host.print(formatDocument(kubeconfig, 'yaml'));
   const file = await mergeIntoFile(connections.files, kubeconfig);
   const inFile = wanted.kubeconfig === undefined ? '' : `--kubeconfig '${file}' `;
-  host.print(`Context ${name} written to ${file}. To use the context, run kubectl ${inFile}--context ${name} get pods.\n`);
+  host.print(`Context ${name} written to ${file}. To use the context, run: kubectl ${inFile}--context ${name} get pods\n`);
 }
 
 /** Address, CA and name of a context, and the command of its plugin. */

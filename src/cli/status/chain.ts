@@ -117,17 +117,12 @@ function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, 
   if ('needs' in checked) return toUncheckedLink('token', checked.needs);
   if (checked.value === undefined) return toFailedLink('token', 'There is no token, because the Secret does not exist.');
   const text = decodeToken(checked.value);
-  if (text === '')
-    return toFailedLink(
-      'token',
-      managed.spec.rotation.suspend
-        ? 'The Secret contains no token, and rotation is suspended. Resume rotation with purser resume.'
-        : `The Secret contains no token. ${ROTATE}`,
-    );
+  if (text === '') return toFailedLink('token', `The Secret contains no token. ${formatReplacement(managed)}`);
   const claims = parseTokenClaims(text);
   const problem = claims && findClaimProblem(managed, claims, now);
   if (problem !== undefined) return toFailedLink('token', problem);
-  if ('value' in isAccepted && isAccepted.value === false) return toFailedLink('token', `The cluster rejects the token. ${ROTATE}`);
+  if ('value' in isAccepted && isAccepted.value === false)
+    return toFailedLink('token', `The cluster rejects the token. ${formatReplacement(managed)}`);
   const expiry = claims?.expiresAt === undefined ? 'is opaque' : `expires in ${humanDuration(claims.expiresAt - now)}`;
   return toOkLink(
     'token',
@@ -136,15 +131,24 @@ function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, 
 }
 
 const NOT_PROBED = toSentence(`Purser has not probed the cluster yet. ${CHECK_PURSER}`);
-const ROTATE = 'Request a new token with purser rotate.';
 
-function findClaimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
+/** Returns the remedy for a missing or unusable token. */
+function formatReplacement({ metadata: { namespace, name }, spec }: Stored<ManagedToken>): string {
+  const object = `mt/${name} -n ${namespace}`;
+  if (spec.rotation.suspend) return `Rotation is suspended; resume rotation with purser resume ${object}.`;
+  return `Request a new token with purser rotate ${object}.`;
+}
+
+function findClaimProblem(managed: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
+  const { spec } = managed;
   if (expiresAt !== undefined && expiresAt <= now)
     return toSentence(`The token expired ${humanDuration(now - expiresAt)} ago and is still in the Secret. ${CHECK_PURSER}`);
   if (subject !== toServiceAccountUsername(spec.serviceAccount))
-    return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${ROTATE}`;
+    return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${formatReplacement(managed)}`;
   const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));
-  return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of spec.audiences. ${ROTATE}`;
+  return missing.length === 0
+    ? undefined
+    : `The token lacks the audience ${missing.join(', ')} of spec.audiences. ${formatReplacement(managed)}`;
 }
 
 function toSecretLink({ token: managed, secret: checked }: Evidence): Link {

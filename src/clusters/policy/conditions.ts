@@ -303,10 +303,10 @@ export function toFinding(status: Finding['status'], reason: ClusterReason, deta
   return createFinding(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`, remedy);
 }
 
-/** Returns a finding with another cause in place of the sentence of the reason, and optionally another remedy. */
-function createFinding(status: Finding['status'], reason: ClusterReason, cause: string, other = REMEDIES[reason]): Finding {
-  const remedy = status === 'True' ? undefined : other;
-  return { status, reason, message: remedy === undefined ? toSentence(cause) : `${toSentence(cause)} ${toSentence(remedy)}` };
+/** Returns a finding whose message starts with the cause. Unless the status is True, the message ends with the remedy. */
+function createFinding(status: Finding['status'], reason: ClusterReason, cause: string, remedy = REMEDIES[reason]): Finding {
+  const hasRemedy = remedy !== undefined && status !== 'True';
+  return { status, reason, message: hasRemedy ? `${toSentence(cause)} ${toSentence(remedy)}` : toSentence(cause) };
 }
 
 /** Returns whether two findings have the same status and reason; their messages may differ. */

@@ -133,7 +133,11 @@ function createConditionSchema(): OpenApiSchema {
       ...properties,
       type: { ...properties.type, enum: Object.values(ClusterConditionType) },
       reason: { ...properties.reason, enum: [...Object.keys(ClusterReason), UNKNOWN_REASON] },
-      message: { ...properties.message, description: 'Explanation of the reason, in one sentence.' },
+      message: {
+        ...properties.message,
+        description:
+          'Explanation of the reason. The condition of the Cluster on the hub can have a longer message, with the cause and the remedy.',
+      },
     },
   });
 }

@@ -98,7 +98,7 @@ function toExpiringCause({ isSuspended, namespace, name, renewsAt, ready }: Toke
   if (!isSuspended) return { reason: 'RenewalOverdue', message: `The renewal is overdue. ${CHECK_PURSER}`, since: renewsAt };
   return {
     reason: 'Suspended',
-    message: `Rotation is suspended. Resume it with purser resume mt/${name} -n ${namespace}.`,
+    message: `Rotation is suspended. Resume rotation with purser resume mt/${name} -n ${namespace}.`,
     since: ready?.since,
   };
 }

@@ -107,7 +107,7 @@ describe('purser kubeconfig --merge', () => {
     const before = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
     expect(await world.run(`${COMMAND} --merge`)).toMatchObject({
       code: 0,
-      output: `Context target-1 written to ${world.kubeconfig}. To use the context, run kubectl --context target-1 get pods.\n`,
+      output: `Context target-1 written to ${world.kubeconfig}. To use the context, run: kubectl --context target-1 get pods\n`,
     });
     const after = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
     expect(after).toMatchObject({

@@ -88,13 +88,13 @@ describe('toLinks', () => {
       'a Secret without a token',
       'token',
       { secret: { value: { ...secret, data: {} } } },
-      'no token. Request a new token with purser rotate.',
+      'no token. Request a new token with purser rotate mt/ci -n team-a.',
     ],
     [
       'a Secret without a token during a suspension',
       'token',
       { token: aToken().suspended().build(), secret: { value: { ...secret, data: {} } } },
-      'rotation is suspended. Resume rotation with purser resume.',
+      'no token. Rotation is suspended; resume rotation with purser resume mt/ci -n team-a.',
     ],
     ['a rejected token', 'token', { isAccepted: { value: false } }, 'The cluster rejects the token'],
     [
@@ -115,7 +115,7 @@ describe('toLinks', () => {
           .with({ serviceAccount: { namespace: 'deploy', name: 'other' } })
           .build(),
       },
-      'not for spec.serviceAccount. Request a new token with purser rotate.',
+      'not for spec.serviceAccount. Request a new token with purser rotate mt/ci -n team-a.',
     ],
     ['a missing Secret', 'secret', { secret: { value: undefined } }, 'Secret team-a/ci does not exist'],
     [

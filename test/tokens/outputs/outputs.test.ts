@@ -133,7 +133,12 @@ describe('keyProblem', () => {
     ['token', 'Token', ['Token'], 'must not be token or a key of the chosen outputs'],
     ['server', 'Server', ['ArgoCD'], 'must not be token or a key of the chosen outputs'],
     ['shard', 'ClusterName', ['ArgoCD'], 'must not be token or a key of the chosen outputs'],
-    ['server', 'Token', ['Kubeconfig'], 'must not be a key that an output uses for another value if from is Token or Kubeconfig'],
+    [
+      'server',
+      'Token',
+      ['Kubeconfig'],
+      'must not be a key that any output, even one that is not chosen, uses for a value without the token, such as server, if the field from is Token or Kubeconfig',
+    ],
     ['..data', 'CA', ['Token'], 'must be a valid key of a Secret'],
     ['', 'CA', ['Token'], 'must be a valid key of a Secret'],
   ] as const)('checks the key %p from %s in addition to the outputs %p', (key, from, outputs, problem) => {
