@@ -69,7 +69,8 @@ async function runScenario({ name, title, run }: Scenario, extent: Extent): Prom
   const [startedAt, [load = 0], stolenPercent] = [performance.now(), loadavg(), await measureStolenTime()];
   const outcome = await run(extent, startProgress());
   const minutes = Math.round((performance.now() - startedAt) / 6_000) / 10;
-  const machine = `${cpus().length} cores, ${Math.round(totalmem() / 1e9)} GB, ${cpus()[0]?.model.trim()}`;
+  const allocator = process.env['LD_PRELOAD']?.includes('jemalloc') ? ', with jemalloc' : '';
+  const machine = `${cpus().length} cores, ${Math.round(totalmem() / 1e9)} GB, ${cpus()[0]?.model.trim()}${allocator}`;
   const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
   return { name, title, scale: extent.scale, date, machine, minutes, load, stolenPercent: await stolenPercent(), ...outcome };
 }
