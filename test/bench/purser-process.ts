@@ -1,4 +1,4 @@
-// Purser as a separate process, with the Node.js options of `npm start`.
+// Purser as a separate process, with the Node.js options of `npm start` and the image.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,13 +28,24 @@ export interface PurserReady {
 const READY_MS = 180_000;
 const STOP_MS = 30_000;
 
-/** Starts Purser on the hub of a kubeconfig. BENCH_NODE_OPTIONS may contain additional Node.js options, such as `--cpu-prof`. */
+/**
+ * Starts Purser on the hub of a kubeconfig: the compiled program, as in the image, if BENCH_PROGRAM contains its path, otherwise the sources.
+ * BENCH_NODE_OPTIONS may contain additional Node.js options, such as `--cpu-prof`.
+ */
 export async function startPurser(kubeconfig: string, options: readonly string[] = []): Promise<Purser> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-bench-'));
   const [readyFile, logFile] = [join(folder, 'ready.json'), join(folder, 'purser.log')];
   const common = ['--allow-loopback', '--facade-port', '0', '--metrics-port', '0', '--metrics-auth', 'none', '--facade-rate', '0'];
   const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'warn' };
-  const args = [...(await nodeOptions()), 'bin/purser.cjs', 'run', ...common, '--ready-file', readyFile, ...options];
+  const args = [
+    ...(await nodeOptions()),
+    process.env['BENCH_PROGRAM'] ?? 'bin/purser.cjs',
+    'run',
+    ...common,
+    '--ready-file',
+    readyFile,
+    ...options,
+  ];
   const startedAt = performance.now();
   const program = await startProgram(process.execPath, args, logFile, { env });
   const assertRunning = async () => {

@@ -4,13 +4,8 @@ import { runScript } from '../child-process.ts';
 import { atMost, type Figure, type Scenario } from '../scenario.ts';
 import { type IdleFigures, toProbeFigures } from './idle-clusters.ts';
 
-/**
- * Share of the clusters that send no responses. In a fleet of 5,000, their probes alone would take all 512 slots that a lane of the
- * controller has.
- */
-const SILENT = 1 / 4;
-/** Share of the clusters that respond slowly. */
-const SLOW = 1 / 50;
+/** Share of the clusters that send no responses, and of those that respond slowly. */
+const SHARE = 1 / 50;
 /** Tolerance for two measurements of the same time. */
 const FLAT = 1.2;
 /** Time before the measurement, in seconds: silent clusters are then known to be unreachable. */
@@ -22,10 +17,10 @@ export const failingClusters: Scenario = {
   title: 'Healthy clusters beside failing ones',
   sizeUnit: 'clusters',
   sizes: { small: 400, full: 5_000 },
-  note: `One in four clusters accepts connections and sends no responses; one in fifty takes three seconds for each response. The others are
-healthy. Figures that are marked "alone" come from another run with only the healthy clusters.`,
+  note: `One in fifty clusters accepts connections and sends no responses; another one in fifty takes three seconds for each response. The
+others are healthy. Figures that are marked "alone" come from another run with only the healthy clusters.`,
   run: async ({ size }, progress) => {
-    const [silent, slow] = [Math.floor(size * SILENT), Math.floor(size * SLOW)];
+    const [silent, slow] = [Math.floor(size * SHARE), Math.floor(size * SHARE)];
     const measure = async (clusters: number, failing: readonly [silent: number, slow: number]) => {
       progress(`${clusters} clusters, ${failing[0]} of them silent and ${failing[1]} slow`);
       return await runScript<IdleFigures>('clusters-idle.ts', [clusters, SECONDS, BEFORE_SECONDS, ...failing]);
