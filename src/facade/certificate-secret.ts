@@ -6,7 +6,7 @@ import { type Secret, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
-import { type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
+import { AUTHORITY_NAME, type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
 import { type FacadeAccess, publishFacadeAccess } from './access-config-map.ts';
 import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
@@ -65,9 +65,12 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   return certificate;
 }
 
-/** Creates a missing Secret, renews a certificate that Purser's CA has issued and that expires soon, and returns the Secret. */
+/**
+ * Creates a missing Secret, and renews a certificate that Purser's CA has issued and that expires soon or does not match the CA certificate
+ * in the Secret. Returns the Secret.
+ */
 async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
-  const isCurrent = found !== undefined && (!isIssuedByPurser(found) || isFresh(found, options.clock.now()));
+  const isCurrent = found !== undefined && (!isIssuedByPurser(found) || (isFresh(found, options.clock.now()) && isVerifiable(found)));
   return isCurrent ? found : await issue(options, found);
 }
 
@@ -109,7 +112,8 @@ function findReusableAuthority(secret: Secret | undefined, now: number): Certifi
     const authority = new X509Certificate(certificate);
     const expiresAt = authority.validToDate.getTime();
     // Another tool may have replaced the certificate, but not the key.
-    const isUsable = authority.checkPrivateKey(createPrivateKey(key)) && expiresAt - now > 365 * DAY_MS;
+    const isUsable =
+      authority.subject === AUTHORITY_NAME && authority.checkPrivateKey(createPrivateKey(key)) && expiresAt - now > 365 * DAY_MS;
     return isUsable ? { certificate, key, expiresAt } : undefined;
   } catch {
     return undefined;
@@ -117,13 +121,27 @@ function findReusableAuthority(secret: Secret | undefined, now: number): Certifi
 }
 
 /**
- * Returns true if the CA key in the Secret signed the certificate: another controller may replace the certificate, and keep the key of
- * Purser's CA.
+ * Returns true if the CA key in the Secret is that of Purser's CA and signed the certificate: another controller may replace the certificate
+ * and keep the key, or keep its own CA in the Secret.
  */
 function isIssuedByPurser(secret: Secret): boolean {
   if (secret.data?.['ca.key'] === undefined) return false;
   try {
-    return new X509Certificate(decodeText(secret, 'tls.crt')).verify(createPublicKey(decodeText(secret, 'ca.key')));
+    const certificate = new X509Certificate(decodeText(secret, 'tls.crt'));
+    return certificate.issuer === AUTHORITY_NAME && certificate.verify(createPublicKey(decodeText(secret, 'ca.key')));
+  } catch {
+    return false;
+  }
+}
+
+/** Returns true if clients that trust the CA certificate in the Secret accept the certificate. */
+function isVerifiable(secret: Secret): boolean {
+  try {
+    const [certificate, authority] = [
+      new X509Certificate(decodeText(secret, 'tls.crt')),
+      new X509Certificate(decodeText(secret, 'ca.crt')),
+    ];
+    return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
   } catch {
     return false;
   }

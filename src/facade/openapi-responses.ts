@@ -99,8 +99,13 @@ function createErrorResponse(code: ErrorCode, method: string, description: strin
 const RETRY_AFTER = createHeader('Time to wait before a retry, in seconds.', { type: 'integer', minimum: 1 });
 
 function createErrorHeaders(code: ErrorCode, method: string): Readonly<Record<string, Header>> {
-  if (code === '405') return { Allow: createHeader('Method that the path allows.', { type: 'string', enum: [method] }) };
+  if (code === '405') return { Allow: createHeader('Methods that the path allows.', { type: 'string', enum: allowedMethods(method) }) };
   return HEADERS[code] ?? {};
+}
+
+/** Returns the values of the Allow header; a path of lists does not allow HEAD for a watch. */
+function allowedMethods(method: string): readonly string[] {
+  return method === 'GET' ? ['GET, HEAD', 'GET'] : [method];
 }
 
 const HEADERS: Partial<Record<ErrorCode, Readonly<Record<string, Header>>>> = {

@@ -394,6 +394,12 @@ describe('responses of the document', () => {
     expectDocumented(response, TOKEN, 'post');
   });
 
+  it('documents the methods that paths of lists allow, with and without a watch', () => {
+    const { Allow } = operationOf('/auth/v1/clusters', 'get').responses[405]?.headers ?? {};
+    for (const value of ['GET, HEAD', 'GET']) expect(problemsOf(value, Allow?.schema ?? { not: {} }, schemas)).toEqual([]);
+    expect(problemsOf('GET, POST', Allow?.schema ?? {}, schemas)).not.toEqual([]);
+  });
+
   it.each([
     [429, 'a throttling target', 429],
     [451, 'a code that only an admission webhook uses', 451],

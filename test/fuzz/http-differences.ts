@@ -144,7 +144,9 @@ export const HTTP_DIFFERENCES: readonly Difference[] = [
     expect: ({ request, kube }) => {
       const isServed = request.endpoint === 'token' ? request.method === 'POST' : ['GET', 'HEAD'].includes(request.method);
       if (isServed || ![403, 405].includes(kube.status)) return undefined;
-      return rejection(request, methodNotAllowed(), { allow: request.endpoint === 'token' ? 'POST' : 'GET' });
+      return rejection(request, methodNotAllowed(), {
+        allow: request.endpoint === 'token' ? 'POST' : isWatch(request) ? 'GET' : 'GET, HEAD',
+      });
     },
   },
   ...PROTOBUF_DIFFERENCES,

@@ -77,6 +77,8 @@ const YEAR_MS = 365 * 24 * 3_600_000;
 /** Time before issuance at which the validity starts, in milliseconds: clients' clocks may be behind. */
 const BACKDATED_MS = 300_000;
 const AUTHORITY: CertificateSubject = { name: 'purser-ca', groups: [] };
+/** Subject of the certificate authorities that `createAuthority` creates, in the format of X509Certificate. */
+export const AUTHORITY_NAME = `CN=${AUTHORITY.name}`;
 
 const COMMON_NAME = '2.5.4.3';
 const ORGANIZATION = '2.5.4.10';
