@@ -109,7 +109,7 @@ async function ignoreRejection<T>(response: Promise<T>): Promise<T | undefined> 
     return await response;
   } catch (error) {
     if (error instanceof StatusError && REJECTION_CODES.has(error.code)) return undefined;
-    const cause = error instanceof Error ? `: ${error.message}` : '';
+    const cause = error instanceof Error && error.message !== '' ? `: ${error.message}` : '';
     throw new IssueError('IdentityUnknown', `a request to compare the cluster with the hub failed${cause}`);
   }
 }

@@ -61,7 +61,10 @@ describe('purser credential', () => {
       await forget();
     }
     await writeFile(lock, JSON.stringify({ pid: process.pid, startedAt }), { mode: 0o644 });
-    expect(await start()).toMatchObject({ code: 0, stderr: `purser: replacing ${lock}: other users have access to it\n` });
+    expect(await start()).toMatchObject({
+      code: 0,
+      stderr: `purser: replacing the lock file ${lock}, which is not trusted: other users have access to it\n`,
+    });
     expect(world.tokenRequests).toHaveLength(5);
   });
 

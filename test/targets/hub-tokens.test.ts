@@ -230,7 +230,7 @@ describe('ClusterClients with a service account on the hub', () => {
     hub.handle((request, reply) =>
       request.path === TOKEN_PATH ? grant(request, reply, { status: { token: 'opaque' } }) : respondAsHub(request, reply),
     );
-    await expect(use()).rejects.toMatchObject({ reason: 'HubTokenFailed', detail: "the hub's token is not a JWT" });
+    await expect(use()).rejects.toMatchObject({ reason: 'HubTokenFailed', detail: 'the token from the hub is not a JWT' });
   });
 
   it('repeats a request with a fresh token after a 401, at most once per growing delay', async () => {

@@ -201,6 +201,6 @@ describe('TokenAuthorizer.needsReview with indexed RBAC rules', () => {
     permissions.setRole('issuer', { rules });
     permissions.setBinding('b', issuer);
     expect(authorizer.needsReview(token)).toBe(false);
-    expect(authorizer.needsReview({ ...token, ...more } as StoredToken)).toBe(true);
+    expect(authorizer.needsReview({ ...token, ...more })).toBe(true);
   });
 });

@@ -27,7 +27,7 @@ export function defineCredentialCommand(host: CommandHost): Command {
 
 function defineCleanCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'clean', 'remove all cached tokens').description(
-    'Remove all tokens that purser credential has cached for the current user. The tokens stay valid until they expire. The tokens stay valid until they expire.',
+    'Remove all tokens that purser credential has cached for the current user. The tokens stay valid until they expire.',
   );
   return command.action(async () => {
     const { removeCredentials } = await import('./credential.ts');

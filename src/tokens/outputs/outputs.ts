@@ -135,7 +135,7 @@ function renderKeys(content: OutputContent, issued: DatedToken): SecretTexts {
 
 /** Returns whether the values of a source contain the token in any encoding: whether they differ for two tokens. */
 function isTokenSource(from: Source): boolean {
-  const [one, other] = ['one', 'other'].map((bearer) => SOURCES[from]?.(SAMPLE, { token: bearer, expiresAt: '' }));
+  const [one, other] = ['one', 'other'].map((bearer) => SOURCES[from](SAMPLE, { token: bearer, expiresAt: '' }));
   return one !== other;
 }
 
@@ -240,6 +240,7 @@ export function keyProblem({ key, from }: NonNullable<SecretSpec['keys']>[number
   if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..')) return 'must be a valid key of a Secret';
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))
     return `must not be ${TOKEN_KEY} or a key of the chosen outputs`;
+  if (!Object.hasOwn(SOURCES, from)) return 'must have a supported value in the field from';
   return isTokenSource(from) && isTokenFree(key)
     ? 'must not be a key that any output, even one that is not chosen, uses for a value without the token, such as server, if the field from is Token or Kubeconfig'
     : undefined;

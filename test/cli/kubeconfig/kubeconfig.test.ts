@@ -132,7 +132,7 @@ describe('purser kubeconfig --merge', () => {
     const link = join(world.folder, 'link');
     await symlink(world.kubeconfig, link);
     const { output } = await world.run(`${COMMAND} --merge --kubeconfig ${link}`);
-    expect(output).toContain(`--kubeconfig '${world.kubeconfig}' --context`);
+    expect(output).toContain(`--kubeconfig ${world.kubeconfig} --context`);
     expect(await readFile(world.kubeconfig, 'utf8')).toContain('purser-target-1');
     expect(await readFile(link, 'utf8')).toContain('purser-target-1');
   });
