@@ -67,12 +67,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       const { info } = request;
       return info.type === 'resource' ? handleResource(api, { ...request, info }) : handlePath(api, request, { address });
     };
-    const deps = {
-      ...api,
-      endpoint,
-      report: options.report,
-      whenDurable: () => store.whenDurable().catch(throwUnwritten),
-    };
+    const deps = { ...api, endpoint, report: options.report, whenDurable: () => store.whenDurable().catch(throwUnwritten) };
     const { serving, authority } = identity;
     const tls = { cert: serving.certificate, key: serving.key };
     // On a full disk, the first writes of the controllers fail; the controllers retry them.

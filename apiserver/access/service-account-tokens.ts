@@ -107,9 +107,7 @@ function verifyClaims(claims: TokenClaims, audiences: readonly string[], issuer:
   const tokenAudiences = audiencesOf(claims) ?? issuer.audiences;
   const matching = audiences.filter((audience) => tokenAudiences.includes(audience));
   if (matching.length === 0) {
-    return toRejection(
-      `token audiences ${formatQuotedList(tokenAudiences)} is invalid for the target audiences ${formatQuotedList(audiences)}`,
-    );
+    return toRejection(`token audiences ${quoteList(tokenAudiences)} is invalid for the target audiences ${quoteList(audiences)}`);
   }
   const reason = findTimeProblem(claims, now) ?? findObjectProblem(claims['kubernetes.io'] ?? {}, issuer.objects, now);
   return reason === undefined ? { type: 'accepted', user: toUser(claims), audiences: matching } : toRejection(reason);
@@ -188,6 +186,6 @@ function wasDeleted({ metadata: { deletionTimestamp } }: KubeObject, now: number
   return deletionTimestamp !== undefined && Date.parse(deletionTimestamp) < now - LEEWAY_MS;
 }
 
-function formatQuotedList(texts: readonly string[]): string {
+function quoteList(texts: readonly string[]): string {
   return `[${texts.map(quoteGoString).join(' ')}]`;
 }

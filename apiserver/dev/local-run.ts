@@ -110,9 +110,7 @@ async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: 
   stopped.throwIfAborted();
   const { sampled } = folder.state;
   const unsampled = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
-  await Promise.all(
-    unsampled.map((server) => (server === hub ? addHubSamples : addTargetSamples)(createAdminClient(server, KUBECTL, closing))),
-  );
+  await Promise.all(unsampled.map((each) => (each === hub ? addHubSamples : addTargetSamples)(createAdminClient(each, KUBECTL, closing))));
   await folder.saveState({ sampled: [...sampled, ...unsampled.map(({ name }) => name)] });
 }
 

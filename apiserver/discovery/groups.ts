@@ -185,11 +185,7 @@ function toResourceDiscovery(resource: Resource, { group, version }: ServedVersi
     ...(shortNames.length > 0 && { shortNames }),
     ...(categories.length > 0 && { categories }),
     ...(sorted.length > 0 && {
-      subresources: sorted.map((each) => ({
-        subresource: each.name,
-        responseKind: responseKind(each.kind),
-        verbs: each.verbs,
-      })),
+      subresources: sorted.map((each) => ({ subresource: each.name, responseKind: responseKind(each.kind), verbs: each.verbs })),
     }),
   };
 }

@@ -3,9 +3,8 @@
 
 import { createHash } from 'node:crypto';
 import { arch, platform } from 'node:os';
-import { createPlainTextReply, type Reply } from '../../src/kubernetes/reply.ts';
+import { createPlainTextReply, createTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
-import { formatBody } from '../../src/kubernetes/wire/encode.ts';
 import { checkRoutable, negotiateDocument, type Representation } from '../../src/kubernetes/wire/negotiate.ts';
 import { encodeGoStructJson } from '../../src/std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -96,11 +95,7 @@ function isBuiltIn({ versions }: Group): boolean {
 function serveDocument(request: DiscoveryRequest, document: object, { isRouted }: { readonly isRouted: boolean }): Reply {
   if (isRouted && request.method !== 'GET') throw methodNotAllowed();
   const representation = negotiateDocument(preferencesOf(request), { isRouted });
-  return {
-    status: 200,
-    headers: { 'content-type': representation.contentType },
-    body: formatBody(encodeGoStructJson(document), representation),
-  };
+  return createTextReply(200, encodeGoStructJson(document), representation);
 }
 
 function serveAggregated(request: DiscoveryRequest, document: object, representation: Representation): Reply {
@@ -108,11 +103,8 @@ function serveAggregated(request: DiscoveryRequest, document: object, representa
   const etag = `"${createHash('sha512').update(text).digest('hex').toUpperCase()}"`;
   const headers = { 'cache-control': 'public', etag, vary: 'Accept' };
   if (request.ifNoneMatch === etag) return { status: 304, headers, body: '' };
-  return {
-    status: 200,
-    headers: { ...headers, 'content-type': representation.contentType },
-    body: formatBody(text, representation),
-  };
+  const reply = createTextReply(200, text, representation);
+  return { ...reply, headers: { ...headers, ...reply.headers } };
 }
 
 function preferencesOf({ accept, userAgent, query }: DiscoveryRequest) {

@@ -24,10 +24,7 @@ export const serviceAccountKind: Kind = createBuiltInKind({
   shortNames: ['sa'],
   schema: SCHEMA,
   subresources: [{ name: 'token', kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' }, verbs: ['create'] }],
-  table: {
-    columns: [NAME_COLUMN, AGE_COLUMN],
-    cells: (serviceAccount, now) => [serviceAccount.metadata.name, toAge(serviceAccount, now)],
-  },
+  table: { columns: [NAME_COLUMN, AGE_COLUMN], cells: (object, now) => [object.metadata.name, toAge(object, now)] },
   strategy: {
     deleteReturnsObject: true,
     validate,

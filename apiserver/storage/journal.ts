@@ -144,7 +144,7 @@ function inspect(file: string): void {
   const reader = new DatabaseSync(file, { readOnly: true });
   try {
     const verdict = reader.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
-    if (verdict !== 'ok') throw damaged(file, String(verdict).replace(CHECK_HEADING, ''));
+    if (verdict !== 'ok') throw damaged(file, String(verdict).replace(/^\*{3} .* \*{3}\n/, ''));
   } catch (error) {
     // A reader needs disk space for shared memory; the exclusive connection needs none.
     if (!isLackOfSpace(error)) throw error;
@@ -184,9 +184,6 @@ function toDataFolderError(file: string, error: unknown): DataFolderError {
   if (DAMAGE.has(errcode)) return damaged(file, message, error);
   return new DataFolderError(`cannot use ${file}: ${message}. Choose another data folder`, { cause: error });
 }
-
-/** First line of the output of quick_check, if the database is damaged. */
-const CHECK_HEADING = /^\*\*\* .* \*\*\*\n/;
 
 function damaged(file: string, reason: string, cause?: unknown): DataFolderError {
   return new DataFolderError(`${file} is damaged: ${reason}. Purser has not changed the file. Choose another data folder`, { cause });

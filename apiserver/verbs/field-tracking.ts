@@ -21,11 +21,7 @@ export function trackFields(api: Api, target: RequestTarget, { live, next, write
 
 /** Returns the type information for the fields that an endpoint of a kind writes. */
 export function typingOf({ kind, subresource }: Pick<RequestTarget, 'kind' | 'subresource'>): Typing {
-  return {
-    schema: kind.schema,
-    apiVersion: apiVersionOf(kind),
-    resetPaths: resetPathsOf(kind, subresource),
-  };
+  return { schema: kind.schema, apiVersion: apiVersionOf(kind), resetPaths: resetPathsOf(kind, subresource) };
 }
 
 /** Returns the paths that an endpoint does not write. `subresource` is empty for the object itself. */
