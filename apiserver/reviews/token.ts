@@ -36,7 +36,7 @@ export interface PostedTokenRequest {
   /** Namespace and name of the service account, from the URL. */
   readonly namespace: string;
   readonly name: string;
-  /** Field manager. */
+  /** Field manager that owns the fields of the request. */
   readonly manager: string;
   /** Throws if objects cannot be created in the namespace. */
   admit(): void;

@@ -44,7 +44,7 @@ export const OwnAnchorPrefix = 'purser-credential-';
 
 /**
  * Annotation on a registered Secret, by administrators: a new value renews Purser's token immediately. The replaced token stays valid for
- * the `overlap` in the Cluster's spec. Each value takes effect once.
+ * the `overlap` in the Cluster's spec. Each value takes effect once. Ignored if Purser does not renew the credential.
  */
 export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
 

@@ -108,7 +108,8 @@ export const ClusterReason = {
 /** Reasons of events about the renewal of Purser's credentials. */
 export const RenewalEventReason = {
   CredentialRenewed: 'Purser renewed its credential for the cluster',
-  CredentialRevoked: 'Purser replaced its credential for the cluster, and revoked all earlier tokens that it had obtained',
+  CredentialRevoked:
+    'Purser replaced its credential for the cluster, and revoked its earlier tokens by deleting their anchors; earlier tokens without an anchor, or with an anchor that Purser may not delete, stay valid until they expire',
   CredentialRetired: 'Purser switched back to the credential in the registered Secret, which Purser does not renew',
 } as const;
 

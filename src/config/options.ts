@@ -89,7 +89,7 @@ export const OPTIONS = {
     value: 'PREFIX,PREFIX',
     defaultDescription: 'none',
     parse: list,
-    description: 'prefixes of Cluster annotations that the façade returns to callers',
+    description: 'key prefixes of Cluster annotations; the façade returns only annotations with one of these prefixes',
   },
   'facade-rate': {
     value: 'N',
@@ -172,7 +172,7 @@ export const OPTIONS = {
     default: 'kube-system,kube-public,kube-node-lease',
     parse: namespaces,
     description:
-      'namespaces on target clusters that a rule with resourceNames must name; a rule for a whole cluster or set does not cover them',
+      'namespaces on target clusters that the name of a whole cluster or set in an RBAC rule for clusters/token does not cover; the rule must name the namespace or the service account, or have no resourceNames',
   },
   'max-token-lifetime': {
     value: 'DURATION',

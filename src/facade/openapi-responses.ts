@@ -49,7 +49,7 @@ const ERRORS = {
   '417': 'The Expect header is not 100-continue.',
   '422': 'A field or a parameter has an invalid value.',
   '429': 'Too many requests; retry after the time in Retry-After.',
-  '431': 'The headers are larger than 16 KiB.',
+  '431': 'The request headers are larger than 16 KiB.',
   '4XX': 'Another error from the cluster, for example from an admission webhook.',
   '500': 'Unexpected error; the message contains the request ID.',
 } as const;

@@ -151,7 +151,7 @@ export interface ListedKind {
 /** Returns the schema of a list, which refers to the schema of its items. */
 export function toListSchema({ kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
   return describeObject(`One page of ${kind}s.`, {
-    apiVersion: describeEnum(`${group}/${version}`, [`${group}/${version}`]),
+    apiVersion: describeEnum(`API version of the ${kind}.`, [`${group}/${version}`]),
     kind: describeEnum(listKind, [listKind]),
     metadata: describeObject(
       'Metadata of the list.',
@@ -176,7 +176,7 @@ export function toListSchema({ kind: { group, version, kind, listKind } }: Liste
 export function toWatchEventSchema(listed: ListedKind): OpenApiSchema {
   const { group, version, kind } = listed.kind;
   const bookmark = describeObject(`${kind} that has only a resource version.`, {
-    apiVersion: describeEnum(`${group}/${version}`, [`${group}/${version}`]),
+    apiVersion: describeEnum(`API version of the ${kind}.`, [`${group}/${version}`]),
     kind: describeEnum(kind, [kind]),
     metadata: describeObject(
       'Metadata of the bookmark.',

@@ -150,7 +150,7 @@ const CREATE_TOKEN: Operation = {
   },
 };
 
-/** Returns the operations of a list by path. The operations of a namespaced kind are named as in kube-apiserver. */
+/** Returns the operations of a list by path. Operation IDs follow the scheme of kube-apiserver, without group and version. */
 function createListOperations(listing: Listing): readonly (readonly [string, { readonly get: Operation }])[] {
   const { kind } = listing;
   const all = toListPath(listing, '');

@@ -170,11 +170,11 @@ function checkSupported(user: User, options: CredentialsOptions): void {
 }
 
 function toAuthorization(user: User, token: string | undefined): Pick<Identity, 'headers' | 'secret'> {
-  const impersonated = user.impersonateUser ? { 'impersonate-user': user.impersonateUser } : {};
-  if (token) return { headers: { ...impersonated, authorization: `Bearer ${token}` }, secret: token };
-  if (!user.username) return { headers: impersonated };
+  const impersonationHeaders = user.impersonateUser ? { 'impersonate-user': user.impersonateUser } : {};
+  if (token) return { headers: { ...impersonationHeaders, authorization: `Bearer ${token}` }, secret: token };
+  if (!user.username) return { headers: impersonationHeaders };
   const pair = Buffer.from(`${user.username}:${user.password ?? ''}`).toString('base64');
-  return { headers: { ...impersonated, authorization: `Basic ${pair}` }, secret: pair };
+  return { headers: { ...impersonationHeaders, authorization: `Basic ${pair}` }, secret: pair };
 }
 
 async function readToken(user: User): Promise<string | undefined> {

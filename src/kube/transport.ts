@@ -40,8 +40,8 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
   checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, omitUndefined({ clock, rereadMs, execEnv, bearer }));
-  const limits = omitUndefined({ connections, mayDial, mayDialProxy, findAddresses, tunnel });
-  const dialer = options.dialer ?? new Dialer(cluster, limits, clock);
+  const dialOptions = omitUndefined({ connections, mayDial, mayDialProxy, findAddresses, tunnel });
+  const dialer = options.dialer ?? new Dialer(cluster, dialOptions, clock);
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
 

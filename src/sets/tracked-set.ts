@@ -62,8 +62,8 @@ interface FailedWrite {
 }
 
 const BACKOFF = { initialMs: 5_000, maxMs: 300_000 };
-/** Maximum time for which a check of a ManagedToken that is no longer to be removed delays the next one, in milliseconds. */
-const MAX_KEPT_MS = 15_000;
+/** Maximum delay of the next removal check that is kept after a ManagedToken no longer needs removal, in milliseconds. */
+const MAX_KEPT_DELAY_MS = 15_000;
 
 /** State of one set between runs. */
 export class TrackedSet {
@@ -168,7 +168,7 @@ export class TrackedSet {
     }
     for (const [uid, checks] of this.checks) {
       if (surplus.has(uid)) continue;
-      const nextAt = Math.min(checks.nextAt, now + MAX_KEPT_MS);
+      const nextAt = Math.min(checks.nextAt, now + MAX_KEPT_DELAY_MS);
       if (nextAt > now && informed.has(uid)) this.checks.set(uid, { ...checks, confirmedAt: [], nextAt });
       else this.checks.delete(uid);
     }

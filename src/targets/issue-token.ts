@@ -208,7 +208,7 @@ function checkNames({ namespace, name, boundObject }: TargetTokenRequest): void 
 
 function toBody(request: TargetTokenRequest): object {
   const { audiences, boundObject, accountUID } = request;
-  // For exactly this lifetime, Kubernetes would issue a token that is valid for a year; one second less avoids that.
+  // Kubernetes extends this one lifetime to a year if the token is bound to a Pod, and does not extend a lifetime that is a second shorter.
   const expirationSeconds = isSilentlyExtended(request) ? request.expirationSeconds - 1 : request.expirationSeconds;
   return {
     apiVersion: 'authentication.k8s.io/v1',

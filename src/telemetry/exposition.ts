@@ -179,7 +179,7 @@ export function createProfileGauge(counts: () => Iterable<ProfileCounts>): Famil
   const name = 'purser_clusterprofiles';
   return {
     name,
-    help: 'ClusterProfiles of a ManagedTokenSet by state: published, rejected, conflicting.',
+    help: 'Number of ClusterProfiles of a ManagedTokenSet by state: published, rejected or conflicting.',
     type: 'gauge',
     *samples() {
       for (const { namespace, name: set, ...states } of counts()) {

@@ -27,7 +27,7 @@ export function deriveEvents(
   return [
     ...(revoked === undefined
       ? []
-      : [createNormalEvent('RevocationRequested', `The token was revoked, because ${IssueReason.RevocationRequested}.`)]),
+      : [createNormalEvent('RevocationRequested', `Purser revoked the token because ${IssueReason.RevocationRequested}.`)]),
     ...futileRevocationEvents(step, previous, next),
     ...issuanceEvents(step, previous, next),
     ...failureEvents(failure, previous, before),
@@ -83,14 +83,14 @@ function issuanceEvents(
   { expirationTimestamp, nextRotationTime }: ManagedTokenStatus,
 ): readonly EventContent[] {
   if (issued === undefined) return [];
-  const validity = `is valid until ${expirationTimestamp} and will be renewed at ${nextRotationTime}`;
+  const validity = `is valid until ${expirationTimestamp}; Purser renews it at ${nextRotationTime}`;
   const isFirst = previous.issuedAt === undefined && issued === 'SecretMissing';
-  if (isFirst) return [createNormalEvent('Issued', `A token was issued; it ${validity}.`), ...clampedEvents(observation)];
+  if (isFirst) return [createNormalEvent('Issued', `Purser issued the first token. The token ${validity}.`), ...clampedEvents(observation)];
   const wasFailing = isTrue(previous, TokenConditionType.rotationFailing);
   if (issued === 'RotationDue')
-    return wasFailing ? [createNormalEvent('Issued', `The token was renewed after failures; it ${validity}.`)] : [];
+    return wasFailing ? [createNormalEvent('Issued', `Purser renewed the token after failures. The token ${validity}.`)] : [];
   return [
-    createNormalEvent(issued, `A new token was issued because ${IssueReason[issued]}. The new token ${validity}.`),
+    createNormalEvent(issued, `Purser issued a new token because ${IssueReason[issued]}. The new token ${validity}.`),
     ...clampedEvents(observation),
   ];
 }

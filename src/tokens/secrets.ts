@@ -113,7 +113,7 @@ async function withdrawSecret(run: TokenRun, token: StoredToken, { metadata }: S
     if (await strip(run, kept)) return;
     kept = await readSecret(run, token, name);
   }
-  throw keptError('another client keeps changing it');
+  throw tokenNotRemoved('another client keeps changing it');
 }
 
 /** Maximum number of attempts to remove the token from a Secret that other clients change. */
@@ -126,7 +126,7 @@ async function strip({ hub, signal }: TokenRun, secret: Stored<Secret>): Promise
     return (await rethrowAsIssueError(ignoreReasons(sent, 'NotFound', 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
   } catch (error) {
     if (!isUnwritable(error)) throw error;
-    throw keptError('its token cannot be removed');
+    throw tokenNotRemoved('its token cannot be removed');
   }
 }
 
@@ -197,7 +197,7 @@ function isUnwritable(error: unknown): boolean {
 const UNWRITABLE: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /** Returns the error for a withdrawn token that remains in its Secret. */
-function keptError(cause: string): IssueError {
+function tokenNotRemoved(cause: string): IssueError {
   const message = `finalizers keep the Secret, and ${cause}. Remove the finalizers`;
   return new IssueError('SecretWriteFailed', message, { status: conflict(message) });
 }

@@ -95,7 +95,8 @@ function toClusterLink({ token: { spec }, cluster: checked }: Evidence, now: num
   );
 }
 
-function toServiceAccountLink({ token: { spec, status }, serviceAccount: checked }: Evidence): Link {
+function toServiceAccountLink({ token: managed, serviceAccount: checked }: Evidence): Link {
+  const { spec, status } = managed;
   const { namespace, name } = spec.serviceAccount;
   const text = `service account ${namespace}/${name}`;
   if ('needs' in checked) return toUncheckedLink('service account', checked.needs);
@@ -108,7 +109,7 @@ function toServiceAccountLink({ token: { spec, status }, serviceAccount: checked
   if (issuedFor !== undefined && issuedFor !== checked.value.metadata.uid)
     return toFailedLink(
       'service account',
-      `Service account ${namespace}/${name} was re-created, so the token is no longer valid. Purser replaces the token.`,
+      `Service account ${namespace}/${name} was re-created, so the token is no longer valid. ${formatReplacement(managed)}`,
     );
   return toOkLink('service account', `${text} exists on the cluster`);
 }

@@ -81,7 +81,7 @@ describe('toLinks', () => {
       'a re-created service account',
       'service account',
       { serviceAccount: { value: stored({ ...account, metadata: { ...account.metadata, uid: 'other' } }) } },
-      'was re-created',
+      'was re-created, so the token is no longer valid. Request a new token with purser rotate mt/ci -n team-a.',
     ],
     ['a missing Secret', 'token', { secret: { value: undefined } }, 'There is no token, because the Secret does not exist'],
     [
