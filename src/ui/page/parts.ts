@@ -44,7 +44,12 @@ export function CommandLine({ text }: { readonly text: string }) {
   </div>`;
 }
 
-/** Shows details of one object, next to the list. Takes the focus when it opens; Escape closes it. */
+/** Focuses the list of the view. */
+export function focusView(): void {
+  document.querySelector<HTMLElement>('.grid, .attention a')?.focus();
+}
+
+/** Shows details of one object, next to the list. Takes the focus when it opens, and returns the focus when it closes; Escape closes it. */
 export function Panel({
   title,
   label,
@@ -61,7 +66,9 @@ export function Panel({
     const before = document.activeElement;
     heading.current?.focus({ preventScroll: true });
     return () => {
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+      // Without an element that had the focus, such as after a reload, the list of the view receives it.
+      if (before instanceof HTMLElement && before !== document.body && before.isConnected) before.focus({ preventScroll: true });
+      else focusView();
     };
   }, [title]);
   return html`<aside class="panel" aria-label=${label}>
