@@ -6,7 +6,7 @@ import { type Secret, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
-import { AUTHORITY_NAME, type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
+import { type Certificate, createAuthority, isAuthority, isIssuedByAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
 import { type FacadeAccess, publishFacadeAccess } from './access-config-map.ts';
 import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
@@ -65,12 +65,9 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   return certificate;
 }
 
-/**
- * Creates a missing Secret, and renews a certificate that Purser's CA has issued and that expires soon or does not match the CA certificate
- * in the Secret. Returns the Secret.
- */
+/** Creates a missing Secret, renews a certificate that Purser's CA has issued and that expires soon, and returns the Secret. */
 async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
-  const isCurrent = found !== undefined && (!isIssuedByPurser(found) || (isFresh(found, options.clock.now()) && isVerifiable(found)));
+  const isCurrent = found !== undefined && (!isIssuedByPurser(found) || isFresh(found, options.clock.now()));
   return isCurrent ? found : await issue(options, found);
 }
 
@@ -91,57 +88,66 @@ async function issue(options: HubCertificateOptions, old: Secret | undefined): P
 const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
 function createData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
-  const authority = findReusableAuthority(old, now) ?? createAuthority(now);
+  const reusable = old && findReusableAuthority(old, now);
+  const authority = reusable ?? createAuthority(now);
   const { certificate, key } = issueServerCertificate(authority, [...toServiceDnsNames(namespace), ...LOCAL_NAMES], now);
   const texts = {
     'tls.crt': `${certificate}${authority.certificate}`,
     'tls.key': key,
-    'ca.crt': authority.certificate,
+    'ca.crt': reusable?.bundle ?? authority.certificate,
     'ca.key': authority.key,
   };
   return Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, Buffer.from(text).toString('base64')]));
 }
 
+/** Purser's CA in the Secret. */
+interface ReusableAuthority extends Certificate {
+  /** Content of `ca.crt`, which may also contain other certificates that administrators have added; undefined without Purser's CA. */
+  readonly bundle: string | undefined;
+}
+
 /**
- * Returns the CA in the Secret; undefined if the Secret has no usable CA, or if the CA would expire before a certificate that is issued now.
+ * Returns Purser's CA; undefined if the Secret does not contain its certificate or the matching key, or if the CA would expire before a
+ * certificate that is issued now. The chain in `tls.crt` also contains the CA certificate: another tool may have replaced `ca.crt`.
  */
-function findReusableAuthority(secret: Secret | undefined, now: number): Certificate | undefined {
-  if (secret === undefined) return undefined;
-  const [certificate, key] = [decodeText(secret, 'ca.crt'), decodeText(secret, 'ca.key')];
+function findReusableAuthority(secret: Secret, now: number): ReusableAuthority | undefined {
+  const [bundle, key] = [decodeText(secret, 'ca.crt'), decodeText(secret, 'ca.key')];
   try {
-    const authority = new X509Certificate(certificate);
-    const expiresAt = authority.validToDate.getTime();
-    // Another tool may have replaced the certificate, but not the key.
-    const isUsable =
-      authority.subject === AUTHORITY_NAME && authority.checkPrivateKey(createPrivateKey(key)) && expiresAt - now > 365 * DAY_MS;
-    return isUsable ? { certificate, key, expiresAt } : undefined;
+    const privateKey = createPrivateKey(key);
+    const isPurserAuthority = (certificate: X509Certificate) => isAuthority(certificate) && certificate.checkPrivateKey(privateKey);
+    const bundled = parseCertificates(bundle).find(isPurserAuthority);
+    const found = bundled ?? parseCertificates(decodeText(secret, 'tls.crt')).find(isPurserAuthority);
+    const expiresAt = found?.validToDate.getTime() ?? 0;
+    if (found === undefined || expiresAt - now <= 365 * DAY_MS) return undefined;
+    return { certificate: found.toString(), key, expiresAt, bundle: bundled && bundle };
   } catch {
     return undefined;
   }
 }
 
+/** Parses the certificates in a PEM text; omits those that are malformed. */
+function parseCertificates(text: string): readonly X509Certificate[] {
+  return (text.match(PEM_CERTIFICATE) ?? []).flatMap((block) => {
+    try {
+      return [new X509Certificate(block)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
 /**
- * Returns true if the CA key in the Secret is that of Purser's CA and signed the certificate: another controller may replace the certificate
- * and keep the key, or keep its own CA in the Secret.
+ * Returns true if the CA key in the Secret signed the certificate and belongs to a CA that Purser created: another controller may replace
+ * the certificate and keep the key of Purser's CA, or keep the key of its own CA in the Secret.
  */
 function isIssuedByPurser(secret: Secret): boolean {
   if (secret.data?.['ca.key'] === undefined) return false;
   try {
     const certificate = new X509Certificate(decodeText(secret, 'tls.crt'));
-    return certificate.issuer === AUTHORITY_NAME && certificate.verify(createPublicKey(decodeText(secret, 'ca.key')));
-  } catch {
-    return false;
-  }
-}
-
-/** Returns true if clients that trust the CA certificate in the Secret accept the certificate. */
-function isVerifiable(secret: Secret): boolean {
-  try {
-    const [certificate, authority] = [
-      new X509Certificate(decodeText(secret, 'tls.crt')),
-      new X509Certificate(decodeText(secret, 'ca.crt')),
-    ];
-    return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+    const authorityKey = createPublicKey(decodeText(secret, 'ca.key'));
+    return isIssuedByAuthority(certificate, authorityKey);
   } catch {
     return false;
   }

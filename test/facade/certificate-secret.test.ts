@@ -15,6 +15,7 @@ import { createAuthority, issueServerCertificate } from '../../src/std/x509/cert
 import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
 import { TEST_USERS } from '../support/users.ts';
+import { FOREIGN_AUTHORITIES } from './foreign-authorities.ts';
 
 const NAME = 'purser-facade-tls';
 const DAY_MS = 86_400_000;
@@ -56,37 +57,6 @@ const source = (options: Partial<HubCertificateOptions> = {}) =>
 const secret = () => hub.get(Secrets, { namespace, name: NAME });
 const settings = async () => (await hub.get(ConfigMaps, { namespace, name: FacadeConfigMap.name })).data;
 const published = async () => (await settings())?.['ca.crt'] ?? '';
-
-/** A certificate of a CA that Purser did not create, with the key of the CA. Valid until 2126; used by this test alone. */
-const FOREIGN = {
-  certificate: `-----BEGIN CERTIFICATE-----
-MIIBHzCBxgIUOHpcUCfBKBvP5+CQ4ahc9xnpJy4wCgYIKoZIzj0EAwIwEjEQMA4G
-A1UEAwwHY29ycC1jYTAgFw0yNjExMTkwMjIxNDdaGA8yMTI2MTAyNTAyMjE0N1ow
-ETEPMA0GA1UEAwwGcHVyc2VyMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEC/8h
-9OeS/7w3b0ITvW5aAiK5cglMFS4zDQzA0F6JVTGgZlJ3LbcMDtLeXg7AuPVbsiSq
-kCpPK0TLxs93dMRxQDAKBggqhkjOPQQDAgNIADBFAiEA7h+dgb+YigSNdTOgkhfg
-uGrULFpW+Lg8dPo43Z3chwoCIFELNa6i9wEQftxMNrz3xXrng7fykl70QMaoNYmK
-cF9n
------END CERTIFICATE-----
-`,
-  authority: `-----BEGIN CERTIFICATE-----
-MIIBezCCASGgAwIBAgIUMEaOVdmHKQy6mYx3wqxCWTVXgJwwCgYIKoZIzj0EAwIw
-EjEQMA4GA1UEAwwHY29ycC1jYTAgFw0yNjExMTkwMjIxNDdaGA8yMTI2MTAyNjAy
-MjE0N1owEjEQMA4GA1UEAwwHY29ycC1jYTBZMBMGByqGSM49AgEGCCqGSM49AwEH
-A0IABByMTRNRL3FF+hA9EdOWNTHEGdghDQppujPxWUwL6nxslpZb+dc+VmLKfp5t
-Z0/ICJweENKHVSPKJOK02J2HF1CjUzBRMB0GA1UdDgQWBBQLsZe7kTucNJkPOeuo
-EcQ99/xYwzAfBgNVHSMEGDAWgBQLsZe7kTucNJkPOeuoEcQ99/xYwzAPBgNVHRMB
-Af8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQCOMIDq5larX95RPI+ON75NRxCr
-ayU9A+2A65eUP7fU2AIgBUh9QtuORRuyPnqgL+E3g60LNGSEvo/mHYJT3YGaDrc=
------END CERTIFICATE-----
-`,
-  authorityKey: `-----BEGIN EC PRIVATE KEY-----
-MHcCAQEEIN2MVaC1OaavJcZXbIQieTmpXD0lNmrmsZ9QyiX8gz3koAoGCCqGSM49
-AwEHoUQDQgAEHIxNE1EvcUX6ED0R05Y1McQZ2CENCmm6M/FZTAvqfGyWllv51z5W
-Ysp+nm1nT8gInB4Q0odVI8ok4rTYnYcXUA==
------END EC PRIVATE KEY-----
-`,
-};
 
 describe('createHubCertificateSource', () => {
   it('issues one certificate for all replicas, valid for the name of the Service', async () => {
@@ -215,20 +185,49 @@ describe('createHubCertificateSource', () => {
     ['has lost its CA certificate', () => null],
     ['has the CA certificate of another key', () => base64(createAuthority(Date.now()).certificate)],
     ['has a malformed CA certificate', () => base64('junk')],
-  ])('issues a certificate with a new CA if the Secret %s', async (_, certificate) => {
+  ])('renews the certificate with the CA in the chain of the old certificate if the Secret %s', async (_, certificate) => {
     const first = await source()();
     const ca = await published();
     await hub.patch(Secrets, { namespace, name: NAME }, { data: { 'ca.crt': certificate() } });
+    clock.advance(276 * DAY_MS);
     const { cert } = await source()();
 
     expect(cert).not.toBe(first.cert);
-    expect(await published()).not.toBe(ca);
-    expect(new X509Certificate(cert).verify(new X509Certificate(await published()).publicKey)).toBe(true);
-    expect((await source()()).cert).toBe(cert);
+    expect(await published()).toBe(ca);
+    expect(new X509Certificate(cert).verify(new X509Certificate(ca).publicKey)).toBe(true);
   });
 
-  it('does not replace a certificate of another CA whose key is in the Secret', async () => {
-    const { certificate, authority, authorityKey } = FOREIGN;
+  it('renews the certificate with a new CA if the Secret contains the CA certificate nowhere', async () => {
+    const first = await source()();
+    const ca = await published();
+    const leaf = first.cert.slice(0, first.cert.indexOf('-----END CERTIFICATE-----') + '-----END CERTIFICATE-----'.length);
+    await hub.patch(Secrets, { namespace, name: NAME }, { data: { 'ca.crt': null, 'tls.crt': base64(leaf) } });
+    clock.advance(276 * DAY_MS);
+    const { cert } = await source()();
+
+    expect(await published()).not.toBe(ca);
+    expect(new X509Certificate(cert).verify(new X509Certificate(await published()).publicKey)).toBe(true);
+  });
+
+  it('keeps certificates that administrators have added to ca.crt, in any order, and renews with the same CA', async () => {
+    await source()();
+    const bundle = `${FOREIGN_AUTHORITIES[0].authority}${await published()}`;
+    await hub.patch(Secrets, { namespace, name: NAME }, { data: { 'ca.crt': base64(bundle) } });
+    const { resourceVersion } = (await secret()).metadata;
+    await source()();
+    expect((await secret()).metadata.resourceVersion).toBe(resourceVersion);
+    clock.advance(276 * DAY_MS);
+    const { cert } = await source()();
+
+    expect(await published()).toBe(bundle);
+    expect(cert.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+    expect(new X509Certificate(cert).verify(new X509Certificate(bundle.slice(FOREIGN_AUTHORITIES[0].authority.length)).publicKey)).toBe(
+      true,
+    );
+  });
+
+  it.each(FOREIGN_AUTHORITIES)('does not replace a certificate of another CA, $name, whose key is in the Secret', async (foreign) => {
+    const { certificate, authority, authorityKey } = foreign;
     const texts = { 'tls.crt': certificate, 'tls.key': 'key', 'ca.crt': authority, 'ca.key': authorityKey };
     const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, base64(text)]));
     await hub.create(Secrets, { metadata: { namespace, name: NAME }, type: 'kubernetes.io/tls', data });

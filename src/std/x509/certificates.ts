@@ -1,6 +1,15 @@
 // Certificates as PEM: a self-signed certificate authority, server certificates and client certificates. The caller stores and renews them.
 
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  type X509Certificate,
+} from 'node:crypto';
 import { isIP } from 'node:net';
 import {
   encodeBitString,
@@ -47,6 +56,19 @@ export function createAuthority(now: number): Certificate {
   return { certificate: signCertificate(draft, keys, now), key: encodePrivateKey(keys.privateKey), expiresAt };
 }
 
+/**
+ * Returns whether `createAuthority` created the certificate. Other tools may choose the same name, but derive the identifier of the key
+ * differently.
+ */
+export function isAuthority(certificate: X509Certificate): boolean {
+  return certificate.ca && certificate.subject === AUTHORITY_NAME && isIssuedByAuthority(certificate, certificate.publicKey);
+}
+
+/** Returns whether this module issued the certificate with the key of a certificate authority. */
+export function isIssuedByAuthority(certificate: X509Certificate, authorityKey: KeyObject): boolean {
+  return certificate.issuer === AUTHORITY_NAME && certificate.raw.includes(computeKeyId(authorityKey)) && certificate.verify(authorityKey);
+}
+
 /** Issues a certificate for a server with these DNS names and IP addresses. Valid for a year, but not beyond the authority's expiry. */
 export function issueServerCertificate(authority: Certificate, names: readonly string[], now: number): Certificate {
   const extensions = [
@@ -78,7 +100,7 @@ const YEAR_MS = 365 * 24 * 3_600_000;
 const BACKDATED_MS = 300_000;
 const AUTHORITY: CertificateSubject = { name: 'purser-ca', groups: [] };
 /** Subject of the certificate authorities that `createAuthority` creates, in the format of X509Certificate. */
-export const AUTHORITY_NAME = `CN=${AUTHORITY.name}`;
+const AUTHORITY_NAME = `CN=${AUTHORITY.name}`;
 
 const COMMON_NAME = '2.5.4.3';
 const ORGANIZATION = '2.5.4.10';
