@@ -5,4 +5,5 @@ export function quoteShell(word: string): string {
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-const PLAIN = /^[\w%+,./:=@-]+$/;
+/** zsh expands a leading `=`. */
+const PLAIN = /^[\w%+,./:@-][\w%+,./:=@-]*$/;

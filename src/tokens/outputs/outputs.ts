@@ -129,13 +129,13 @@ const SOURCES: Readonly<Record<Source, (content: OutputContent, issued: DatedTok
 
 /** Renders the keys of `spec.secret.keys`. */
 function renderKeys(content: OutputContent, issued: DatedToken): SecretTexts {
-  const texts = (content.keys ?? []).map(({ key, from }) => [key, SOURCES[from](content, issued)] as const);
+  const texts = (content.keys ?? []).map(({ key, from }) => [key, SOURCES[from]?.(content, issued)] as const);
   return Object.fromEntries(texts.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
 }
 
 /** Returns whether the values of a source contain the token in any encoding: whether they differ for two tokens. */
 function isTokenSource(from: Source): boolean {
-  const [one, other] = ['one', 'other'].map((bearer) => SOURCES[from](SAMPLE, { token: bearer, expiresAt: '' }));
+  const [one, other] = ['one', 'other'].map((bearer) => SOURCES[from]?.(SAMPLE, { token: bearer, expiresAt: '' }));
   return one !== other;
 }
 
@@ -240,7 +240,6 @@ export function keyProblem({ key, from }: NonNullable<SecretSpec['keys']>[number
   if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..')) return 'must be a valid key of a Secret';
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))
     return `must not be ${TOKEN_KEY} or a key of the chosen outputs`;
-  if (!Object.hasOwn(SOURCES, from)) return 'must have a supported value in the field from';
   return isTokenSource(from) && isTokenFree(key)
     ? 'must not be a key that any output, even one that is not chosen, uses for a value without the token, such as server, if the field from is Token or Kubeconfig'
     : undefined;
