@@ -11,7 +11,6 @@ import { Details } from './details.ts';
 import { html } from './html.ts';
 import { Login } from './login.ts';
 import { Overview } from './overview.ts';
-import { focusView } from './parts.ts';
 import { type Credential, Session } from './session.ts';
 import { Tokens } from './tokens.ts';
 
@@ -143,3 +142,8 @@ const ACTIONS: Readonly<Record<string, (address: Address) => Address>> = {
   2: (address) => ({ ...address, view: 'tokens' }),
   3: (address) => ({ ...address, view: 'clusters' }),
 };
+
+/** Focuses the list of the view. */
+function focusView(): void {
+  document.querySelector<HTMLElement>('.grid, .attention a')?.focus();
+}

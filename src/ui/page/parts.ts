@@ -44,12 +44,7 @@ export function CommandLine({ text }: { readonly text: string }) {
   </div>`;
 }
 
-/** Focuses the list of the view. */
-export function focusView(): void {
-  document.querySelector<HTMLElement>('.grid, .attention a')?.focus();
-}
-
-/** Shows details of one object, next to the list. Takes the focus when it opens, and returns the focus when it closes; Escape closes it. */
+/** Shows details of one object, next to the list. Takes the focus when it opens; Escape closes it. */
 export function Panel({
   title,
   label,
@@ -66,9 +61,7 @@ export function Panel({
     const before = document.activeElement;
     heading.current?.focus({ preventScroll: true });
     return () => {
-      // Without an element that had the focus, such as after a reload, the list of the view receives it.
-      if (before instanceof HTMLElement && before !== document.body && before.isConnected) before.focus({ preventScroll: true });
-      else focusView();
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
     };
   }, [title]);
   return html`<aside class="panel" aria-label=${label}>
