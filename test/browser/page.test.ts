@@ -140,6 +140,27 @@ describe('page of the web UI', () => {
     });
   });
 
+  it('closes details that have just opened with Escape, and keeps the search', async () => {
+    await withPage('#/tokens?q=payments', async (tab) => {
+      await tab.untilText('.foot', 'of 120 tokens');
+      await tab.page.focus('.grid');
+      await tab.page.keyboard.press('ArrowDown');
+      const states = await tab.page.evaluate(async () => {
+        const press = async (key: string) => {
+          document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+          // The page renders before the next frame.
+          for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+          return { isOpen: document.querySelector('.panel') !== null, hash: location.hash };
+        };
+        return [await press('Enter'), await press('Escape')];
+      });
+      expect(states).toEqual([
+        { isOpen: true, hash: expect.stringContaining('q=payments') },
+        { isOpen: false, hash: expect.stringContaining('q=payments') },
+      ]);
+    });
+  });
+
   it.each([[DESKTOP], [PHONE]])('fits the width of the screen: %p', async (viewport) => {
     for (const hash of ['#/overview', '#/tokens', '#/clusters', '#/tokens?token=identity/backup-prod-us-east'])
       await withPage(

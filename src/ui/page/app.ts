@@ -1,6 +1,6 @@
 // The page: navigation, search, the state of the connection, and one view.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Address, formatAddress, parseAddress, START, VIEWS, type View } from '../model/address.ts';
 import type { Phase } from '../model/collection.ts';
 import type { Problem } from '../model/problems.ts';
@@ -111,7 +111,8 @@ function useShortcuts(
   go: (address: Address, isReplaced?: boolean) => void,
   search: { readonly current: HTMLInputElement | null },
 ): void {
-  useEffect(() => {
+  // A layout effect, because a key may be pressed before the next frame: a handler of the previous address would clear the search.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === 'Escape') return leave(address, go);
