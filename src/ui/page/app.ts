@@ -1,6 +1,6 @@
 // The page: navigation, search, the state of the connection, and one view.
 
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Address, formatAddress, parseAddress, START, VIEWS, type View } from '../model/address.ts';
 import type { Phase } from '../model/collection.ts';
 import type { Problem } from '../model/problems.ts';
@@ -111,21 +111,24 @@ function useShortcuts(
   go: (address: Address, isReplaced?: boolean) => void,
   search: { readonly current: HTMLInputElement | null },
 ): void {
-  // A layout effect, because a key may be pressed before the next frame: a handler of the previous address would clear the search.
-  useLayoutEffect(() => {
+  // The handler reads the latest values: with those of its own render, a key that is pressed before the next frame would clear the search.
+  const latest = useRef({ address, go });
+  latest.current = { address, go };
+  useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
+      const { address: current, go: goTo } = latest.current;
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === 'Escape') return leave(address, go);
+      if (event.key === 'Escape') return leave(current, goTo);
       if (event.target instanceof HTMLInputElement) return event.key === 'ArrowDown' || event.key === 'Enter' ? focusView() : undefined;
-      const next = ACTIONS[event.key]?.(address);
-      if (next !== undefined) go(next, true);
+      const next = ACTIONS[event.key]?.(current);
+      if (next !== undefined) goTo(next, true);
       else if (event.key === '/') search.current?.select();
       else return;
       event.preventDefault();
     };
     addEventListener('keydown', onKeyDown);
     return () => removeEventListener('keydown', onKeyDown);
-  });
+  }, [search]);
 }
 
 /** Closes the details if they are open; otherwise clears the filter if there is one; otherwise leaves the search. */
