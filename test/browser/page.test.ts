@@ -140,6 +140,20 @@ describe('page of the web UI', () => {
     });
   });
 
+  it('closes details with Escape in the search field, and keeps the search', async () => {
+    await withPage('#/tokens?q=payments', async (tab) => {
+      await tab.untilText('.foot', 'of 120 tokens');
+      await tab.page.focus('.grid');
+      await tab.page.keyboard.press('ArrowDown');
+      await tab.page.keyboard.press('Enter');
+      await tab.page.waitForSelector('.panel');
+      await tab.page.keyboard.press('/');
+      await tab.page.keyboard.press('Escape');
+      await tab.page.waitForSelector('.panel', { hidden: true });
+      expect(await tab.page.evaluate(() => location.hash)).toContain('q=payments');
+    });
+  });
+
   it('closes details that have just opened with Escape, and keeps the search', async () => {
     await withPage('#/tokens?q=payments', async (tab) => {
       await tab.untilText('.foot', 'of 120 tokens');

@@ -118,7 +118,11 @@ function useShortcuts(
     const onKeyDown = (event: KeyboardEvent) => {
       const { address: current, go: goTo } = latest.current;
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === 'Escape') return leave(current, goTo);
+      if (event.key === 'Escape') {
+        // Otherwise, the browser would also clear the search field.
+        event.preventDefault();
+        return leave(current, goTo);
+      }
       if (event.target instanceof HTMLInputElement) return event.key === 'ArrowDown' || event.key === 'Enter' ? focusView() : undefined;
       const next = ACTIONS[event.key]?.(current);
       if (next !== undefined) goTo(next, true);
