@@ -78,7 +78,7 @@ async function issue(options: HubCertificateOptions, old: Secret | undefined): P
   const written =
     old === undefined
       ? hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'kubernetes.io/tls', data })
-      : hub.update(Secrets, { ...old, data });
+      : hub.update(Secrets, { ...old, data: { ...old.data, ...data } });
   return (
     (await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'))) ??
     (await hub.get(Secrets, { namespace, name }))

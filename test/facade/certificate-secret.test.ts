@@ -197,6 +197,14 @@ describe('createHubCertificateSource', () => {
     expect(new X509Certificate(cert).verify(new X509Certificate(ca).publicKey)).toBe(true);
   });
 
+  it('keeps other keys of the Secret when it renews the certificate', async () => {
+    await source()();
+    await hub.patch(Secrets, { namespace, name: NAME }, { data: { extra: base64('kept') } });
+    clock.advance(276 * DAY_MS);
+    await source()();
+    expect((await secret()).data?.['extra']).toBe(base64('kept'));
+  });
+
   it('renews the certificate with a new CA if the Secret contains the CA certificate nowhere', async () => {
     const first = await source()();
     const ca = await published();
