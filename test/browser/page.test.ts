@@ -154,7 +154,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('closes details that have just opened with Escape, and keeps the search', async () => {
+  it('closes details that have just opened with Escape, returns the focus at once, and keeps the search', async () => {
     await withPage('#/tokens?q=payments', async (tab) => {
       await tab.untilText('.foot', 'of 120 tokens');
       await tab.page.focus('.grid');
@@ -164,13 +164,17 @@ describe('page of the web UI', () => {
           document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
           // The page renders before the next frame.
           for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-          return { isOpen: document.querySelector('.panel') !== null, hash: location.hash };
+          return {
+            isOpen: document.querySelector('.panel') !== null,
+            focused: document.activeElement?.role ?? document.activeElement?.nodeName,
+            hash: location.hash,
+          };
         };
         return [await press('Enter'), await press('Escape')];
       });
       expect(states).toEqual([
-        { isOpen: true, hash: expect.stringContaining('q=payments') },
-        { isOpen: false, hash: expect.stringContaining('q=payments') },
+        { isOpen: true, focused: 'H2', hash: expect.stringContaining('q=payments') },
+        { isOpen: false, focused: 'grid', hash: expect.stringContaining('q=payments') },
       ]);
     });
   });

@@ -1,6 +1,6 @@
 // Small parts that several views share.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatRelative, formatTime } from '../model/times.ts';
 import { type Child, html } from './html.ts';
 
@@ -57,7 +57,8 @@ export function Panel({
   readonly children?: unknown;
 }) {
   const heading = useRef<HTMLElement>(null);
-  useEffect(() => {
+  // A layout effect, because the cleanup of other effects waits for the next frame: a key that is pressed before it would be lost.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     heading.current?.focus({ preventScroll: true });
     return () => {
