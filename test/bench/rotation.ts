@@ -1,12 +1,13 @@
-// Rotation of all tokens in one window: cost and delay.
+// Rotation of all tokens in one window: estimate of the time before it, cost and delay.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { ManagedTokens } from '../../src/api/resources.ts';
+import { nameOf } from '../../src/kube/paths.ts';
 import { type AuditedRequest, countRequests } from './audit-tail.ts';
 import { followLogs, isForToken } from './issuance.ts';
 import { cpuSeconds } from './process-usage.ts';
 import type { Purser } from './purser-process.ts';
-import type { TokenWorld } from './token-world.ts';
+import { createTokens, type TokenWorld } from './token-world.ts';
 
 export interface Rotation {
   readonly rotations: number;
@@ -15,6 +16,8 @@ export interface Rotation {
   readonly reviewsPerRotation: number;
   /** Number of other requests per rotation. */
   readonly requestsPerRotation: number;
+  /** Number of requests for the verification of tokens, relative to those for rotations. */
+  readonly verificationShare: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly worstLateSeconds: number;
   /** Number of tokens that expired before their rotation, or were not rotated. */
@@ -26,6 +29,24 @@ export interface Rotation {
 interface Due {
   readonly at: number;
   readonly expiresAt: number;
+}
+
+/** Maximum delay of a rotation, caused by the queue of its window. */
+export const LATE_SECONDS = 10;
+/** Minimum lifetime of a token, which kube-apiserver enforces. */
+export const SHORTEST_LIFETIME_SECONDS = 600;
+const TRIAL = 100;
+/** Estimated time of an issuance relative to a creation: five requests instead of one, with a margin. */
+const ISSUANCE_TO_CREATION = 8;
+
+/** Estimates the time of the first tokens of `count` ManagedTokens. */
+export async function estimateIssuanceSeconds({ client }: TokenWorld, count: number): Promise<number> {
+  const startedAt = performance.now();
+  const trial = { prefix: 'trial', count: TRIAL, expirationSeconds: SHORTEST_LIFETIME_SECONDS, renewBefore: '20%' };
+  const created = await createTokens(client, trial);
+  const secondsEach = (performance.now() - startedAt) / 1_000 / TRIAL;
+  for (const token of created) await client.delete(ManagedTokens, nameOf(token));
+  return ISSUANCE_TO_CREATION * count * secondsEach;
 }
 
 const ROTATED = 'update secrets';
@@ -95,14 +116,20 @@ function lateness(due: ReadonlyMap<string, Due>, rotatedAt: ReadonlyMap<string, 
 /** Counts requests per rotation, without the verification of tokens and its reads of Secrets. */
 function countRequestsPerRotation(
   audited: readonly AuditedRequest[],
-): Pick<Rotation, 'rotations' | 'reviewsPerRotation' | 'requestsPerRotation' | 'requests'> {
+): Pick<Rotation, 'rotations' | 'reviewsPerRotation' | 'requestsPerRotation' | 'verificationShare' | 'requests'> {
   const requests = countRequests(audited.filter(isForToken));
   const of = (request: string) => requests[request] ?? 0;
   const rotations = of(ROTATED);
   const all = Object.values(requests).reduce((sum, count) => sum + count, 0);
   const reviews = of('create subjectaccessreviews');
   const checks = of('create tokenreviews') + Math.min(of('create tokenreviews'), of('get secrets'));
-  return { rotations, reviewsPerRotation: reviews / rotations, requestsPerRotation: (all - reviews - checks) / rotations, requests };
+  return {
+    rotations,
+    reviewsPerRotation: reviews / rotations,
+    requestsPerRotation: (all - reviews - checks) / rotations,
+    verificationShare: checks / (all - checks),
+    requests,
+  };
 }
 
 function cpuOf(seconds: number, audited: readonly AuditedRequest[]): Pick<Rotation, 'cpuMsPerRotation'> {

@@ -1,11 +1,9 @@
 // Lifecycle of many ManagedTokens: issuance, restart and rotation, compared with a bare loop.
 
-import { ManagedTokens } from '../../../src/api/resources.ts';
-import { nameOf } from '../../../src/kube/paths.ts';
 import { type BareLoop, measureBareLoop } from '../bare-loop.ts';
 import { type Issuance, issueAll, measureIdleStart } from '../issuance.ts';
 import { type Restart, restart } from '../restart.ts';
-import { type Rotation, rotateAll } from '../rotation.ts';
+import { estimateIssuanceSeconds, LATE_SECONDS, type Rotation, rotateAll, SHORTEST_LIFETIME_SECONDS } from '../rotation.ts';
 import { atMost, type Chart, type Figure, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
 import { createTokens, startTokenWorld, type TokenWorld } from '../token-world.ts';
 
@@ -57,8 +55,8 @@ async function measureLifecycle(count: number, progress: PrintProgress): Promise
 async function measureIn(world: TokenWorld, count: number, progress: PrintProgress): Promise<Lifecycle> {
   const { seconds: idleSeconds } = await measureIdleStart(world);
   progress(`creating ${count} ManagedTokens`);
-  const dueSeconds = await secondsUntilDue(world, count);
-  const expirationSeconds = Math.ceil(Math.max(SHORTEST_SECONDS, dueSeconds * 4));
+  const dueSeconds = RESTART_SECONDS + (await estimateIssuanceSeconds(world, count));
+  const expirationSeconds = Math.ceil(Math.max(SHORTEST_LIFETIME_SECONDS, dueSeconds * 4));
   await createTokens(world.client, { prefix: 'team', count, expirationSeconds, renewBefore: '75%' });
   progress('starting Purser');
   const { purser: first, ...issued } = await issueAll(world, count, idleSeconds);
@@ -73,21 +71,8 @@ async function measureIn(world: TokenWorld, count: number, progress: PrintProgre
   return { count, issued, restarted, rotated, bare };
 }
 
-const SHORTEST_SECONDS = 600;
-const TRIAL = 100;
-/** Estimated time of an issuance relative to a creation: five requests instead of one, with a margin. */
-const ISSUANCE_TO_CREATION = 8;
+/** Time for a restart, before which no token may be due. */
 const RESTART_SECONDS = 90;
-
-/** Estimates the time until issuance and restart are complete, before which no token may be due. */
-async function secondsUntilDue({ client }: TokenWorld, count: number): Promise<number> {
-  const startedAt = performance.now();
-  const trial = { prefix: 'trial', count: TRIAL, expirationSeconds: SHORTEST_SECONDS, renewBefore: '20%' };
-  const created = await createTokens(client, trial);
-  const secondsEach = (performance.now() - startedAt) / 1_000 / TRIAL;
-  for (const token of created) await client.delete(ManagedTokens, nameOf(token));
-  return RESTART_SECONDS + ISSUANCE_TO_CREATION * count * secondsEach;
-}
 
 function toFigures({ count, issued, restarted, rotated, bare }: Lifecycle): readonly Figure[] {
   const name = count.toLocaleString('en-US');
@@ -117,9 +102,6 @@ function toFigures({ count, issued, restarted, rotated, bare }: Lifecycle): read
     { name: `restart with ${name} tokens: memory`, value: restarted.rssMegabytes, unit: 'MB', ...(count <= MANY && { goal: atMost(250) }) },
   ];
 }
-
-/** Maximum delay of a rotation, caused by the queue of its window. */
-const LATE_SECONDS = 10;
 
 function toCharts({ count, issued, bare }: Lifecycle): readonly Chart[] {
   return [
