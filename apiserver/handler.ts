@@ -54,7 +54,7 @@ async function respond(deps: HandlerDeps, incoming: IncomingRequest, url: Reques
     if (error instanceof StatusError) return createErrorReply(error, caller.preferences);
     // Errors after the caller has disconnected are expected and are not reported.
     if (!incoming.signal.aborted) deps.report(error);
-    return createErrorReply(internalError('the request could not be completed', { cause: error }), caller.preferences);
+    return createErrorReply(internalError('the request could not be completed; see the server log', { cause: error }), caller.preferences);
   }
 }
 

@@ -16,7 +16,7 @@ export interface ResourceRequest {
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
-  /** True for a path below `namespaces/NAME/`. */
+  /** True for a path below `namespaces/NAME/`, except for the subresources `status` and `finalize` of the namespace. */
   readonly isInNamespace: boolean;
   readonly resource: string;
   readonly name: string;
@@ -73,7 +73,7 @@ function parseVerbAndName(verb: string, name: string, query: URLSearchParams): {
   return { verb: readFlag(query, 'watch') ? 'watch' : 'list', name: findNameInSelector(query) };
 }
 
-/** Returns the name that a field selector requires; empty if it requires none. A list with such a selector is authorized for that name. */
+/** Returns the name that a field selector requires; empty if none. A list or watch with such a selector is authorized for that name. */
 function findNameInSelector(query: URLSearchParams): string {
   try {
     const name = findRequiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';

@@ -219,7 +219,7 @@ function renderFacadeSection(): string {
   );
   return `## The façade
 
-Every request needs the header \`Authorization: Bearer <token>\`, with a token that the hub accepts. Errors are \`Status\` objects with
+All requests below need the header \`Authorization: Bearer <token>\`, with a token that the hub accepts. Errors are \`Status\` objects with
 the same reasons and codes as in kube-apiserver. \`orchestrator\` is the default value of \`--facade-path\`.
 
 ${[...operations, ...schemas].join('\n')}`;

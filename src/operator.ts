@@ -55,7 +55,15 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
     const ownAddress = await findLocalAddress(hub.getCurrentCluster()?.server ?? '');
     const { metricsAuth = 'token' } = config;
     const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS, memoryBytes: process.constrainedMemory() || undefined };
-    return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });
+    return startApp({
+      hub,
+      clock: systemClock,
+      random: Math.random,
+      log,
+      execEnv: process.env,
+      settings,
+      onDefect: createDefectHandler(log),
+    });
   } catch (cause) {
     const [problem, remedy] =
       kubeConfig === undefined
@@ -65,8 +73,8 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
   }
 }
 
-/** Exits after an unrecoverable error; Kubernetes restarts the process. */
-function fatal(log: Logger): (error: unknown) => void {
+/** Returns a function that logs a defect of the controllers and exits, so that Kubernetes restarts the process. */
+function createDefectHandler(log: Logger): (error: unknown) => void {
   return (error) => {
     log.fatal({ error }, 'controllers failed');
     process.exit(1);

@@ -40,7 +40,7 @@ function toAttributes(target: { readonly resource: string; readonly name: string
   return { type: 'resource', verb: 'impersonate', group: '', subresource: '', namespace: '', ...target };
 }
 
-/** Returns kube-apiserver's error: the message names the verb that the first mode of constrained impersonation checks. */
+/** Returns kube-apiserver's error: the message names a verb of constrained impersonation, such as `impersonate-on:user-info:get`. */
 function impersonationForbidden(requestor: User, mode: string, attributes: AccessAttributes): Error {
   return accessForbidden(requestor, { ...attributes, verb: `impersonate-on:${mode}:${attributes.verb}` }, '');
 }

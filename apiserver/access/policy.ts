@@ -49,7 +49,7 @@ interface StoredBinding extends KubeObject {
   readonly roleRef?: RoleRef;
 }
 
-/** Cache of converted bindings, by stored object: every decision reads all bindings, and stored objects are immutable. */
+/** Cache of converted bindings, by stored object. Stored objects are immutable, and a decision can read many bindings. */
 const bindingCache = new WeakMap<KubeObject, RbacBinding>();
 
 function* toBindings(objects: readonly KubeObject[]): Generator<RbacBinding> {

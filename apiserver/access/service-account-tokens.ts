@@ -133,7 +133,7 @@ function toUser({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
   };
 }
 
-/** Tolerated clock skew. A token also remains valid for this time after the deletionTimestamp of its service account or bound object. */
+/** Tolerated clock skew, also for the deletionTimestamp of a service account or bound object that finalizers keep. */
 const LEEWAY_MS = 60_000;
 
 function toRejection(reason: string): TokenVerdict {

@@ -2,7 +2,7 @@
 
 import { validateDns1123Label, validateDns1123Subdomain } from '../../src/kubernetes/names.ts';
 
-/** Sender of a request: authenticated, impersonated or anonymous. */
+/** User that a request runs as: authenticated, impersonated or anonymous. */
 export interface User {
   readonly name: string;
   readonly uid?: string;

@@ -41,7 +41,7 @@ function reconcile(api: Api, definition: StoredDefinition): void {
   if (next !== definition) updateObject(api, targetOf(customResourceDefinitionKind, definition, 'status'), next, WRITER);
 }
 
-/** Deletes the custom resources of a terminating definition, then removes its finalizer. */
+/** Deletes the custom resources of a terminating definition; removes the cleanup finalizer when none of them is left. */
 function cleanUp(api: Api, definition: StoredDefinition): void {
   const live = api.store.get(RESOURCE, definition.metadata.name);
   const { finalizers = [] } = live?.metadata ?? {};

@@ -51,10 +51,10 @@ class OwnerGraph {
   }
 
   /** Returns an object's references to missing owners; none if the expected location of any owner is unknown. */
-  missingOwners({ metadata: { namespace = '', ownerReferences = [] } }: StoredObject): readonly OwnerReference[] {
+  findMissingOwners({ metadata: { namespace = '', ownerReferences = [] } }: StoredObject): readonly OwnerReference[] {
     const missing: OwnerReference[] = [];
     for (const owner of ownerReferences) {
-      const expected = this.#expectedLocation(owner, namespace);
+      const expected = this.#findExpectedLocation(owner, namespace);
       if (expected === undefined) return [];
       const found = this.#nodes.get(owner.uid);
       if (found?.resource !== expected.resource || found.key !== expected.key) missing.push(owner);
@@ -63,7 +63,7 @@ class OwnerGraph {
   }
 
   /** Returns the location where an owner must be stored; undefined if its kind is unknown, or namespaced while the dependent is not. */
-  #expectedLocation({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Location | undefined {
+  #findExpectedLocation({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Location | undefined {
     const { group, version } = parseGroupVersion(apiVersion);
     const kind = this.#registry.findKind(group, version, named);
     if (kind === undefined || (kind.namespaced && namespace === '')) return undefined;
@@ -104,7 +104,7 @@ function collect(api: Api, graph: OwnerGraph, { resource, key }: Location): void
   const kind = api.registry.findByResource(resource);
   if (object === undefined || kind === undefined) return;
   const { ownerReferences = [], deletionTimestamp } = object.metadata;
-  const missing = graph.missingOwners(object);
+  const missing = graph.findMissingOwners(object);
   if (missing.length === 0 || deletionTimestamp !== undefined) return;
   const present = ownerReferences.filter((owner) => !missing.includes(owner));
   const next = { ...object, metadata: { ...object.metadata, ownerReferences: present } };

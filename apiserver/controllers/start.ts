@@ -22,7 +22,7 @@ const CONTROLLERS: readonly StartController[] = [
   expireEvents,
 ];
 
-/** Delay before a restart after a failed commit, in milliseconds. */
+/** Delay between a failed commit and the restart of the controllers, in milliseconds. */
 const RETRY_MS = 5_000;
 
 /** Creates the bootstrap objects and starts all controllers. Restarts the controllers from the stored state after a failed commit. */
@@ -63,7 +63,7 @@ function createMissing(api: Api, objects: readonly KubeObject[]): void {
 
 const WRITER = createSystemWriter('kube-controller-manager');
 
-/** Creates the service account `default` in every namespace, and re-creates it if it is deleted. */
+/** Creates the service account `default` in every namespace that is not terminating, and re-creates a deleted one. */
 function createDefaultServiceAccounts(api: Api): Stop {
   for (const { metadata } of api.store.list('namespaces')) api.attempt(() => createDefaultServiceAccount(api, metadata.name));
   const stops = [
@@ -84,7 +84,7 @@ function createDefaultServiceAccount(api: Api, namespace = ''): void {
 const EVENT_LIFETIME_MS = 3_600_000;
 const EXPIRY_INTERVAL_MS = 60_000;
 
-/** Deletes Events one hour after their creation. */
+/** Deletes Events that are older than one hour: at the start of the controller, then once per minute. */
 function expireEvents(api: Api): Stop {
   let cancel: Stop;
   const sweep = () => {

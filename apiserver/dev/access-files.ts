@@ -42,8 +42,8 @@ interface KubeConfigFile {
 type Named = Readonly<Record<string, unknown>> & { readonly name: string };
 
 /**
- * Creates a kubeconfig. The hub has one context per user, and a target has one context with the name of the target, so that KUBECONFIG
- * can list the files of several servers.
+ * Creates a kubeconfig. The hub has one context per user; a target has one context, named after the target. No two servers have a context
+ * with the same name, so that KUBECONFIG can list the files of several servers.
  */
 export function createKubeconfig({ name, url, ca, tokens }: RunningServer): KubeConfigFile {
   const users = Object.entries(tokens).map(([user, token]) => ({ name: name === HUB ? user : `${name}-${user}`, token }));

@@ -1,4 +1,4 @@
-// Log lines deferred until the welcome text is printed. The welcome text announces the log.
+// Log lines deferred until a local run has started or failed, so that they follow the welcome text, which announces the log.
 
 export class DeferredLog {
   readonly #write: (line: string) => unknown;

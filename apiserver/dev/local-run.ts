@@ -47,7 +47,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   });
 
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
-  const localSettings = { allowLoopback: true, ownAddress: LOOPBACK, bindAddress, components: ALL, drainMs: DRAIN_MS };
+  const localSettings = { allowLoopback: true, ownAddress: LOOPBACK, bindAddress, components: ALL_COMPONENTS, drainMs: DRAIN_MS };
   const settings = { ...config, ...localSettings, metricsAuth };
   const { certificate: cert, key } = servers.hub.issueServingCertificate();
   const facadeCertificate = { cert, key };
@@ -57,7 +57,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const served = await app.ready.catch((error: unknown) => {
     throw toListenError(error, config);
   });
-  await publish(servers.hub, served.facade, config).catch((error: unknown) => log.warn({ error }, 'façade access not published'));
+  await publishAccess(servers.hub, served.facade, config).catch((error: unknown) => log.warn({ error }, 'cannot publish façade address'));
   closing.defer(() => readyFile.remove());
   await readyFile.write({
     ...toSummary(hub),
@@ -81,15 +81,15 @@ interface Servers {
 
 const LOOPBACK = '127.0.0.1';
 /** Components of a local run: all of them, in one process. */
-const ALL: Config['components'] = ['controller', 'facade'];
-/** Time for active requests after Ctrl-C, in milliseconds. A local run stops within two seconds. */
+const ALL_COMPONENTS: Config['components'] = ['controller', 'facade'];
+/** Maximum time for active requests to finish after Ctrl-C, in milliseconds. A local run stops within two seconds. */
 const DRAIN_MS = 800;
 /** Field manager of the objects that a local run installs. */
 const LOCAL_RUN = 'purser-local-run';
 /** Field manager of the samples, so that the user can change them with kubectl without conflicts. */
 const KUBECTL = 'kubectl';
 
-/** Starts the servers with the tokens of the last run, and the targets on the ports of the last run if they are free. */
+/** Starts the servers with the tokens of the last run, and each target on its port of the last run if that port is free. */
 async function startLocalServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
   const tokens = addMissingTokens([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));
@@ -115,7 +115,7 @@ async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: 
 }
 
 /** Publishes the address and the CA of the façade for Purser's commands, unless the user configured a certificate for the façade. */
-async function publish(hub: LocalServer, server: string | undefined, { namespace, facadePath, ...config }: Config): Promise<void> {
+async function publishAccess(hub: LocalServer, server: string | undefined, { namespace, facadePath, ...config }: Config): Promise<void> {
   if (config.facadeTlsCert !== undefined || config.facadeTlsSecret !== undefined) return;
   await using closing = new AsyncDisposableStack();
   const access = { server, path: facadePath, audiences: config.facadeAudiences };

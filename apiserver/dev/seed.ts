@@ -39,7 +39,7 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
   );
 }
 
-/** Creates Purser's service account on a target. Returns the data of the credential Secret: a new token. */
+/** Creates Purser's service account on a target, with its permissions. Returns the credential Secret's data: a new token. */
 async function issueCredential(target: KubeClient): Promise<Readonly<Record<string, string>>> {
   await applyAll(target, await readManifests('deploy/target/access.yaml'));
   const { status } = await target.createToken(SERVICE_ACCOUNT, { audiences: [], expirationSeconds: YEAR_SECONDS });

@@ -41,7 +41,7 @@ Try in another terminal:
   kubectl get clusters,managedtokens -A
   kubectl create token ${serviceAccount} -n ${namespace}${server}
 
-Press Ctrl-C to stop. Data is stored in ${toRelativePath(folder, cwd)}. The log follows: warnings, and issued and removed tokens.
+Press Ctrl-C to stop. Data is stored in ${toRelativePath(folder, cwd)}. The log follows: warnings, and decisions about tokens.
 `;
 }
 
@@ -63,7 +63,7 @@ const MAX_TARGETS = 5;
 const AUDIENCE = 'https://kubernetes.default.svc';
 
 function noteOf({ name }: ShownServer): string {
-  return isFederated(name) ? '(trusts the hub, no stored credential)' : '';
+  return isFederated(name) ? '(trusts the hub, no stored token)' : '';
 }
 
 function toRelativePath(absolute: string, cwd: string): string {

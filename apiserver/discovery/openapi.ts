@@ -1,5 +1,5 @@
 // OpenAPI v3: an index, and one document for each group and version. Clients cache documents by their hash. The OpenAPI v2 document is
-// empty: kubectl reads it only before it sends a List, and does not validate kinds that the document does not contain.
+// empty: kubectl reads it only to validate a manifest of kind List, and accepts all objects of kinds that the document does not contain.
 
 import { createHash } from 'node:crypto';
 import type { Reply } from '../../src/kubernetes/reply.ts';
@@ -166,7 +166,7 @@ function toPublishedSchema({ go, ...schema }: Schema, components: Components): o
 
 function toPublishedFields(properties: NonNullable<Schema['properties']>, components: Components): object {
   const fields = Object.entries(properties).map(([key, property]) => [key, toReferenceOrSchema(property, components)] as const);
-  // A string field that Go encodes even if it is empty is required.
+  // A string field is required if Go encodes it even when it is empty.
   const required = Object.keys(properties).filter((key) => properties[key]?.go?.zero === '');
   return { properties: Object.fromEntries(fields), ...(required.length > 0 && { required }) };
 }

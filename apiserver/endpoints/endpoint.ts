@@ -73,7 +73,7 @@ export function decodeBody(api: Api, { warn }: ApiRequest, { kind, ...body }: Bo
   const { object, warnings } = decodeObject({
     ...body,
     kind,
-    defaultKind: kind.builtIn,
+    isTypeOptional: kind.builtIn,
     isRegistered: (group, version, name) => api.registry.findKind(group, version, name) !== undefined || isKnownKind(group, version, name),
   });
   warnings.forEach(warn);

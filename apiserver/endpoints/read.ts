@@ -9,7 +9,7 @@ import { encodeWatchEvent } from '../../src/kubernetes/wire/encode.ts';
 import { parseListOptions, validateListOptions } from '../../src/kubernetes/wire/list-options.ts';
 import { checkStreamable, negotiate } from '../../src/kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
-import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { readText } from '../../src/kubernetes/wire/query.ts';
 import { type Api, resourceName, storeOf } from '../verbs/api.ts';
 import { listObjects } from '../verbs/list.ts';
@@ -43,7 +43,7 @@ export async function handleWatch(api: Api, request: KindRequest): Promise<Reply
   return { status: 200, headers: { 'content-type': representation.contentType }, body: encodeEvents(batches, view) };
 }
 
-/** Waits until the store has reached the resourceVersion that a get requests. Throws 400, 500 or 504. */
+/** Waits until the store has reached the resourceVersion that a get requests. Throws 500 for an invalid one, and 504 after a timeout. */
 async function waitForRequestedRevision(api: Api, query: URLSearchParams): Promise<void> {
   const requested = Number(parseRequestedVersion(readText(query, 'resourceVersion'), unclassified));
   if (requested > api.store.revision) await api.waitForRevision(requested);
@@ -78,6 +78,6 @@ async function* encodeEvents(batches: AsyncIterable<readonly WatchEvent[]>, view
 }
 
 function encodeLine(event: WatchEvent, view: View, isFirst: boolean): string {
-  if (event.type === 'ERROR') return encodeWatchEvent('ERROR', orderedJson(event.status));
+  if (event.type === 'ERROR') return encodeWatchEvent('ERROR', encodeOrderedJson(event.status));
   return encodeWatchEvent(event.type, encodeEvent(event.object, view, isFirst));
 }

@@ -1,4 +1,4 @@
-// Endpoints of reviews and of the token subresource: the server evaluates their objects and does not store them.
+// Endpoints of reviews and of the token subresource: the server evaluates the posted objects and does not store them.
 
 import { createTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { encodeVirtualObject } from '../../src/kubernetes/representation.ts';
@@ -38,7 +38,7 @@ export async function handleTokenRequest(api: AccessApi, request: KindRequest): 
   return createTextReply(201, encodeVirtualObject(issued, TOKEN_REQUEST_KIND, representation.as), representation);
 }
 
-/** Negotiates the representation and decodes the body. Throws 400, 406 or 415. */
+/** Negotiates the representation, and decodes the body and options. Throws 400, 406, 413, 415 or 422. */
 async function readPosted(api: AccessApi, request: ApiRequest, kind: ExpectedKind) {
   const representation = negotiate(request.preferences, { builtIn: true, tables: false });
   const mediaType = parseBodyMediaType(request.contentType);

@@ -15,7 +15,7 @@ import {
   parseWriteOptions,
   validateDryRun,
 } from '../../src/kubernetes/wire/options.ts';
-import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { readFlag } from '../../src/kubernetes/wire/query.ts';
 import { readTypedBody } from '../../src/kubernetes/wire/typed-body.ts';
 import { quoteGoString } from '../../src/std/go-text.ts';
@@ -58,7 +58,7 @@ export async function handleDelete(api: Api, request: KindRequest): Promise<Repl
   if (!deletion.removed || target.kind.rules.deleteReturnsObject) {
     return createObjectReply(api, request, representation, { status: 200, object: deletion.object });
   }
-  return createTextReply(200, orderedJson(toSuccessStatus(target, deletion)), representation);
+  return createTextReply(200, encodeOrderedJson(toSuccessStatus(target, deletion)), representation);
 }
 
 /** Deletes the selected objects one by one; responds with the objects as they were before the deletion. */

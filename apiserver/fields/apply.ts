@@ -182,23 +182,23 @@ function findLastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
   return difference(collectFields(type, last), union(union(modified, added), removed));
 }
 
-/** Updates the last-applied annotation of an object that has one; removes it if all annotations together become too long. */
+/** Updates the last-applied annotation of an object that has one; removes that annotation if all annotations together become too long. */
 function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
   const annotations = object.metadata.annotations ?? {};
   if (!annotations[LAST_APPLIED]) return object;
-  const updated = { ...annotations, [LAST_APPLIED]: `${encodeGoJson(withoutAnnotation(applied))}\n` };
+  const updated = { ...annotations, [LAST_APPLIED]: `${encodeGoJson(withoutLastApplied(applied))}\n` };
   const bytes = Object.entries(updated).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
-  const fitting = bytes > MAX_ANNOTATIONS_BYTES ? without(updated, LAST_APPLIED) : updated;
+  const fitting = bytes > MAX_ANNOTATIONS_BYTES ? withoutAnnotation(updated, LAST_APPLIED) : updated;
   return { ...object, metadata: { ...object.metadata, annotations: fitting } };
 }
 
-function withoutAnnotation(applied: KubeObject): KubeObject {
+function withoutLastApplied(applied: KubeObject): KubeObject {
   const annotations = applied.metadata?.annotations;
   if (annotations === undefined) return applied;
-  return { ...applied, metadata: { ...applied.metadata, annotations: without(annotations, LAST_APPLIED) } };
+  return { ...applied, metadata: { ...applied.metadata, annotations: withoutAnnotation(annotations, LAST_APPLIED) } };
 }
 
-function without(annotations: Readonly<Record<string, string>>, name: string): Readonly<Record<string, string>> {
+function withoutAnnotation(annotations: Readonly<Record<string, string>>, name: string): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(annotations).filter(([other]) => other !== name));
 }
 

@@ -1,4 +1,4 @@
-// Compares two objects of the same type: their removed, modified and added fields.
+// Comparison of two objects of the same type: the removed, modified and added fields.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { fieldOf, isSameValue } from '../same-value.ts';
@@ -6,7 +6,7 @@ import { createFieldSet, type FieldNode, type FieldSet, LEAF, NO_NODE, type Path
 import { choosePart, findFieldType, type ListType, type MapType, type MergeType } from './merge-type.ts';
 import { groupByElement } from './owned-fields.ts';
 
-/** Changed fields. The sets are disjoint. */
+/** Changed fields. The sets are disjoint, except for list entries that one of the objects repeats. */
 export interface Comparison {
   readonly removed: FieldSet;
   readonly modified: FieldSet;

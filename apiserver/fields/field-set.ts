@@ -91,7 +91,7 @@ export function formatPath(path: FieldPath): string {
   return path.map(formatPathElement).join('');
 }
 
-/** Encodes the set for metadata.managedFields, with keys in Kubernetes' order. */
+/** Encodes the set for metadata.managedFields, with sorted keys. */
 export function encodeFieldsV1(set: FieldSet): Fields {
   return Object.fromEntries(
     sortNodes(set).map(([element, { member, children }]) => {
@@ -121,7 +121,7 @@ function isNode(entry: readonly [PathElement | undefined, FieldNode]): entry is 
   return entry[0] !== undefined && entry[0] !== '.';
 }
 
-/** Returns the set with each node replaced; omits empty nodes. */
+/** Returns the set with each node replaced by the result of `map`; omits empty nodes. */
 export function mapNodes(set: FieldSet, map: (node: FieldNode, element: PathElement) => FieldNode): FieldSet {
   return createFieldSet(Array.from(set, ([element, node]) => [element, map(node, element)]));
 }

@@ -4,11 +4,11 @@ import { isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8 } from '../../src/std/go-text.ts';
 
 /** Formats a value as `%v`: `map[a:1 b:[x y]]`. */
-export function goPrint(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(goPrint).join(' ')}]`;
+export function formatGoValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatGoValue).join(' ')}]`;
   if (isFields(value)) {
     return `map[${entriesOf(value)
-      .map(([name, field]) => `${name}:${goPrint(field)}`)
+      .map(([name, field]) => `${name}:${formatGoValue(field)}`)
       .join(' ')}]`;
   }
   return printScalar(value) ?? '<nil>';

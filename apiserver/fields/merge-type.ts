@@ -11,9 +11,9 @@ export interface MergeType {
 }
 
 export interface ListType {
-  /** True if the list has one owner, false if each entry has its own. */
+  /** True if the list is owned as a whole, false if each entry has its own owners. */
   readonly atomic: boolean;
-  /** Key fields of the entries; empty for a set. */
+  /** Key fields of the entries; empty unless the list type is map. */
   readonly keys: readonly string[];
   readonly items: () => MergeType;
   readonly keyDefault: (key: string) => unknown;
@@ -59,7 +59,7 @@ const UNTYPED: MergeType = {
   map: { atomic: true, field: () => undefined, values: () => UNTYPED },
 };
 
-/** Type of undeclared fields: each field of a map has its own owner. */
+/** Type of undeclared fields: each field of a map has its own owners. */
 const DEDUCED: MergeType = { ...UNTYPED, map: { atomic: false, field: () => undefined, values: () => DEDUCED } };
 
 function toMergeType(schema: Schema): MergeType {

@@ -3,11 +3,11 @@
 import { isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8 } from '../../src/std/go-text.ts';
 import { formatPathElement, type PathElement, toFieldElement } from './field-set.ts';
-import { goPrint, jsonTypeOf } from './go-print.ts';
+import { formatGoValue, jsonTypeOf } from './go-print.ts';
 import { choosePart, findFieldType, type ListType, type MapType, type MergeType } from './merge-type.ts';
 import { findEntryProblem, toEntryElement } from './owned-fields.ts';
 
-/** Returns all problems of a value in one text, with Kubernetes' wording; undefined if there are none. */
+/** Returns the problems of a value in one text, with Kubernetes' wording; undefined if there are none. */
 export function formatTypeProblems(
   type: MergeType,
   value: unknown,
@@ -29,10 +29,10 @@ function findProblems(type: MergeType, value: unknown, unique: boolean): readonl
   if (value === null) return [];
   const part = choosePart(type, value);
   if (part === 'map' && type.map) {
-    return isFields(value) ? findMapProblems(type.map, value, unique) : toProblems(`expected map, got &{${goPrint(value)}}`);
+    return isFields(value) ? findMapProblems(type.map, value, unique) : toProblems(`expected map, got &{${formatGoValue(value)}}`);
   }
   if (part === 'list' && type.list) {
-    return Array.isArray(value) ? findListProblems(type.list, value, unique) : toProblems(`expected list, got &{${goPrint(value)}}`);
+    return Array.isArray(value) ? findListProblems(type.list, value, unique) : toProblems(`expected list, got &{${formatGoValue(value)}}`);
   }
   return findScalarProblems(type.scalar ?? 'untyped', value);
 }
@@ -44,12 +44,12 @@ function findScalarProblems(scalar: NonNullable<MergeType['scalar']>, value: unk
         ? []
         : toProblems(`expected numeric (int or float), got ${jsonTypeOf(value)}`);
     case 'string':
-      return typeof value === 'string' ? [] : toProblems(`expected string, got &value.valueUnstructured{Value:${goPrint(value)}}`);
+      return typeof value === 'string' ? [] : toProblems(`expected string, got &value.valueUnstructured{Value:${formatGoValue(value)}}`);
     case 'boolean':
-      return typeof value === 'boolean' ? [] : toProblems(`expected boolean, got &{${goPrint(value)}}`);
+      return typeof value === 'boolean' ? [] : toProblems(`expected boolean, got &{${formatGoValue(value)}}`);
     case 'untyped':
     default:
-      return typeof value === 'object' ? toProblems(`expected any scalar, got &{${goPrint(value)}}`) : [];
+      return typeof value === 'object' ? toProblems(`expected any scalar, got &{${formatGoValue(value)}}`) : [];
   }
 }
 

@@ -6,7 +6,7 @@ import { bool, bytes, map, objectStruct, pointer, text } from '../../src/kuberne
 import { AGE_COLUMN, createColumn, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
 import { isSameValue } from '../same-value.ts';
 import { createBuiltInKind, type Kind } from './kind.ts';
-import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { validateCoreMetadata, validateCoreMetadataUpdate, validateSubdomainName } from './metadata.ts';
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ function validate(object: KubeObject): readonly FieldError[] {
   const textBytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
   const totalBytes = Object.values(binaryData).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), textBytes);
   return [
-    ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainNameProblems }),
+    ...validateCoreMetadata(object, { namespaced: true, validateName: validateSubdomainName }),
     ...Object.keys(data).flatMap((key) => [
       ...validateKey(key, 'data'),
       ...(Object.hasOwn(binaryData, key) ? [invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData')] : []),

@@ -17,11 +17,11 @@ import { type CustomResourceDefinition, type DefinitionSpec, type DefinitionVers
 import type { Kind, Rules, Verb } from './kind.ts';
 import {
   keepSystemMetadata,
-  subdomainNameProblems,
   validateCommonMetadata,
   validateCommonMetadataUpdate,
   validateMetadata,
   validateMetadataUpdate,
+  validateSubdomainName,
   withIncrementedGeneration,
 } from './metadata.ts';
 
@@ -115,7 +115,7 @@ function createRules(version: CustomVersion): Rules {
     },
     prepareForStatusUpdate: (next, old) => withStatusOf({ ...old, metadata: withManagedFieldsOf(old, next) }, next),
     validate: (object) => {
-      const metadataErrors = validateMetadata(object, { namespaced, nameProblems: subdomainNameProblems });
+      const metadataErrors = validateMetadata(object, { namespaced, validateName: validateSubdomainName });
       const errors = validateContent(object, version, [...metadataErrors, ...validateSchema(valueOf(object), schema)]);
       return errors.length > 0 ? errors : validateCommonMetadata(object, namespaced);
     },

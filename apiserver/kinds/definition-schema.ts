@@ -1,4 +1,4 @@
-// The schema of CustomResourceDefinitions (apiextensions.k8s.io/v1), like their Go types. The schemas that they contain are raw JSON.
+// The schema of CustomResourceDefinitions (apiextensions.k8s.io/v1), from their Go types. Schemas inside a definition are raw JSON.
 
 import {
   bool,

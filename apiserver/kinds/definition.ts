@@ -14,7 +14,7 @@ import { FORMATS } from '../schema/validate.ts';
 import { notSupported } from '../unsupported.ts';
 import { DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
 import { createBuiltInKind, type Kind, type Strategy } from './kind.ts';
-import { subdomainNameProblems, validateMetadata, validateMetadataUpdate } from './metadata.ts';
+import { validateMetadata, validateMetadataUpdate, validateSubdomainName } from './metadata.ts';
 
 export interface CustomResourceDefinition extends KubeObject {
   readonly spec: DefinitionSpec;
@@ -174,11 +174,11 @@ function prepareForUpdate(next: CustomResourceDefinition, old: CustomResourceDef
 function validate(definition: CustomResourceDefinition): readonly FieldError[] {
   const { group, names } = definition.spec;
   const expected = `${names.plural}.${group}`;
-  const nameProblems = (name: string, prefix: boolean) => [
-    ...subdomainNameProblems(name, prefix),
+  const validateName = (name: string, prefix: boolean) => [
+    ...validateSubdomainName(name, prefix),
     ...(name === expected ? [] : ['must be spec.names.plural+"."+spec.group']),
   ];
-  return [...validateMetadata(definition, { namespaced: false, nameProblems }), ...validateSpec(definition.spec)];
+  return [...validateMetadata(definition, { namespaced: false, validateName }), ...validateSpec(definition.spec)];
 }
 
 function validateUpdate(next: CustomResourceDefinition, old: CustomResourceDefinition): readonly FieldError[] {
@@ -210,7 +210,7 @@ function validateSpec({ group, scope, names, versions, conversion, preserveUnkno
     ...required.map((name) => requiredValue(`spec.names.${name}`)),
     ...(versions.length === 1 && versions[0]?.storage
       ? []
-      : [forbiddenValue('spec.versions', notSupported('definitions without exactly one stored version'))]),
+      : [forbiddenValue('spec.versions', notSupported('definitions unless they have exactly one version, with storage: true'))]),
     ...versions.flatMap((version, index) => validateVersion(version, `spec.versions[${index}]`)),
     ...(conversion === undefined || conversion.strategy === 'None'
       ? []

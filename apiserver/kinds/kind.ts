@@ -38,7 +38,7 @@ export interface Rules {
   applyDefaults(object: KubeObject): KubeObject;
   /** Drops fields that a create must not set, and adds fields that the server sets. */
   prepareForCreate(object: KubeObject): KubeObject;
-  /** Keeps fields that an update must not change, and increments the generation. */
+  /** Keeps fields that an update must not change, and increments the generation of a changed object if the kind has generations. */
   prepareForUpdate(next: KubeObject, old: KubeObject): KubeObject;
   /** Keeps all fields that an update of the status subresource must not change: all except the status and some metadata. */
   prepareForStatusUpdate(next: KubeObject, old: KubeObject): KubeObject;

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { int32, microTime, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, createColumn, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
 import { createBuiltInKind, type Kind } from './kind.ts';
-import { subdomainNameProblems, validateMetadata, validateMetadataUpdate } from './metadata.ts';
+import { validateMetadata, validateMetadataUpdate, validateSubdomainName } from './metadata.ts';
 
 interface LeaseSpec {
   readonly holderIdentity?: string;
@@ -53,7 +53,7 @@ export const leaseKind: Kind = createBuiltInKind({
   },
   strategy: {
     unconditionalUpdate: false,
-    validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainNameProblems }), ...validateSpec(lease)],
+    validate: (lease) => [...validateMetadata(lease, { namespaced: true, validateName: validateSubdomainName }), ...validateSpec(lease)],
     validateUpdate: (next, old) => [...validateMetadataUpdate(next, old), ...validateSpec(next)],
   },
 });

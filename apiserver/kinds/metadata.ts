@@ -14,19 +14,19 @@ import { compareUtf8, quoteGoString } from '../../src/std/go-text.ts';
 import { isSameValue } from '../same-value.ts';
 
 /** Returns the problems of a name, as kube-apiserver words them; `prefix` is true for a generateName. */
-export type NameProblems = (name: string, prefix: boolean) => readonly string[];
+export type NameValidator = (name: string, prefix: boolean) => readonly string[];
 
 /** Validates names of most kinds: DNS-1123 subdomains. */
-export const subdomainNameProblems: NameProblems = (name, prefix) => validateDns1123Subdomain(prefix ? withMaskedDash(name) : name);
+export const validateSubdomainName: NameValidator = (name, prefix) => validateDns1123Subdomain(prefix ? withMaskedDash(name) : name);
 
 /** Validates names of namespaces: DNS-1123 labels. */
-export const labelNameProblems: NameProblems = (name, prefix) => validateDns1123Label(prefix ? withMaskedDash(name) : name);
+export const validateNamespaceName: NameValidator = (name, prefix) => validateDns1123Label(prefix ? withMaskedDash(name) : name);
 
 /** Validates names of any kind: one path segment. */
-const pathSegmentNameProblems: NameProblems = (name, prefix) => (prefix ? validatePathSegmentPrefix(name) : validatePathSegment(name));
+const validatePathSegmentName: NameValidator = (name, prefix) => (prefix ? validatePathSegmentPrefix(name) : validatePathSegment(name));
 
 /** Validates names and name prefixes of roles and bindings: one path segment. */
-export const rbacNameProblems: NameProblems = (name) => validatePathSegment(name);
+export const validateRbacName: NameValidator = (name) => validatePathSegment(name);
 
 /** Replaces the dash at the end of a prefix, and the character before it, with `a`. Like kube-apiserver, accepts some invalid prefixes. */
 function withMaskedDash(name: string): string {
@@ -35,7 +35,7 @@ function withMaskedDash(name: string): string {
 
 export interface MetadataRules {
   readonly namespaced: boolean;
-  readonly nameProblems: NameProblems;
+  readonly validateName: NameValidator;
 }
 
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
@@ -45,7 +45,7 @@ const IMMUTABLE = 'field is immutable';
 export function validateMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
   const meta = object.metadata;
   return [
-    ...validateName(meta, rules.nameProblems),
+    ...validateNames(meta, rules.validateName),
     ...validateNamespace(meta, rules.namespaced),
     ...validateLabels(meta.labels, 'metadata.labels'),
     ...validateAnnotations(meta.annotations),
@@ -67,7 +67,7 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
 
 /** Validates metadata on create by the rules common to all kinds. The errors apply only if the kind's own rules find no error. */
 export function validateCommonMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
-  return validateMetadata(object, { namespaced, nameProblems: pathSegmentNameProblems });
+  return validateMetadata(object, { namespaced, validateName: validatePathSegmentName });
 }
 
 /** Validates metadata on update by the rules common to all kinds. The errors of the kind's own rules follow, and may repeat these. */
@@ -99,20 +99,20 @@ function validateLabels(labels: Readonly<Record<string, string>> | undefined, fi
   ]);
 }
 
-function validateName({ name = '', generateName = '' }: ObjectMeta, problems: NameProblems): readonly FieldError[] {
-  const ofPrefix = generateName === '' ? [] : problems(generateName, true);
+function validateNames({ name = '', generateName = '' }: ObjectMeta, validate: NameValidator): readonly FieldError[] {
+  const ofPrefix = generateName === '' ? [] : validate(generateName, true);
   return [
     ...ofPrefix.map((problem) => invalidValue('metadata.generateName', generateName, problem)),
     ...(name === ''
       ? [requiredValue('metadata.name', 'name or generateName is required')]
-      : problems(name, false).map((problem) => invalidValue('metadata.name', name, problem))),
+      : validate(name, false).map((problem) => invalidValue('metadata.name', name, problem))),
   ];
 }
 
 function validateNamespace({ namespace = '' }: ObjectMeta, namespaced: boolean): readonly FieldError[] {
   if (!namespaced) return namespace === '' ? [] : [forbiddenValue('metadata.namespace', 'not allowed on this type')];
   if (namespace === '') return [requiredValue('metadata.namespace')];
-  return labelNameProblems(namespace, false).map((problem) => invalidValue('metadata.namespace', namespace, problem));
+  return validateNamespaceName(namespace, false).map((problem) => invalidValue('metadata.namespace', namespace, problem));
 }
 
 function validateAnnotations(annotations: Readonly<Record<string, string>> = {}): readonly FieldError[] {

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { list, listByKey, named, objectStruct, struct, text, time, withoutOmitempty } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, createColumn, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
 import { createBuiltInKind, type Kind, type Strategy } from './kind.ts';
-import { labelNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { validateCoreMetadata, validateCoreMetadataUpdate, validateNamespaceName } from './metadata.ts';
 
 interface Namespace extends KubeObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
@@ -55,7 +55,7 @@ const strategy: Strategy = {
 };
 
 function validate(namespace: KubeObject): readonly FieldError[] {
-  return validateCoreMetadata(namespace, { namespaced: false, nameProblems: labelNameProblems });
+  return validateCoreMetadata(namespace, { namespaced: false, validateName: validateNamespaceName });
 }
 
 /** Returns the namespace with its name as a label; unchanged if it has no name. */

@@ -3,7 +3,7 @@
 import { objectStruct, pointer, raw } from '../../src/kubernetes/schema/go-struct.ts';
 import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';
 import { createBuiltInKind, type Kind } from './kind.ts';
-import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { validateCoreMetadata, validateCoreMetadataUpdate, validateSubdomainName } from './metadata.ts';
 
 export const podKind: Kind = createInertKind('Pod', true, { shortNames: ['po'], categories: ['all'] });
 export const nodeKind: Kind = createInertKind('Node', false, { shortNames: ['no'], categories: [] });
@@ -17,7 +17,7 @@ function createInertKind(kind: string, namespaced: boolean, names: Pick<Kind, 's
     table: DEFAULT_TABLE,
     strategy: {
       deleteReturnsObject: namespaced,
-      validate: (object) => validateCoreMetadata(object, { namespaced, nameProblems: subdomainNameProblems }),
+      validate: (object) => validateCoreMetadata(object, { namespaced, validateName: validateSubdomainName }),
       validateUpdate: validateCoreMetadataUpdate,
     },
   });

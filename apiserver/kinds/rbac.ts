@@ -9,7 +9,7 @@ import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { AGE_COLUMN, createColumn, DEFAULT_TABLE, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
 import { RBAC_GROUP } from '../access/policy.ts';
 import { createBuiltInKind, type Kind, type Strategy } from './kind.ts';
-import { rbacNameProblems, subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { validateCoreMetadata, validateCoreMetadataUpdate, validateRbacName, validateSubdomainName } from './metadata.ts';
 
 /** A Role or ClusterRole. */
 interface Role extends KubeObject {
@@ -62,7 +62,7 @@ function validateBinding({ roleRef, subjects = [] }: Binding, namespaced: boolea
     ...(kinds.includes(kind) ? [] : [unsupportedValue('roleRef.kind', kind, kinds)]),
     ...(name === ''
       ? [requiredValue('roleRef.name')]
-      : rbacNameProblems(name, false).map((problem) => invalidValue('roleRef.name', name, problem))),
+      : validateRbacName(name, false).map((problem) => invalidValue('roleRef.name', name, problem))),
     ...subjects.flatMap((subject, index) => validateSubject(subject, namespaced, `subjects[${index}]`)),
   ];
 }
@@ -87,7 +87,7 @@ function validateServiceAccount(
   field: string,
 ): readonly FieldError[] {
   return [
-    ...(name === '' ? [] : subdomainNameProblems(name, false)).map((problem) => invalidValue(`${field}.name`, name, problem)),
+    ...(name === '' ? [] : validateSubdomainName(name, false)).map((problem) => invalidValue(`${field}.name`, name, problem)),
     ...(apiGroup === '' ? [] : [unsupportedValue(`${field}.apiGroup`, apiGroup, [''])]),
     ...(namespaced || namespace !== '' ? [] : [requiredValue(`${field}.namespace`)]),
   ];
@@ -133,7 +133,7 @@ const BINDING_FIELDS = {
 
 function createRoleStrategy(namespaced: boolean): Strategy {
   const validate = (role: Role): readonly FieldError[] => [
-    ...validateCoreMetadata(role, { namespaced, nameProblems: rbacNameProblems }),
+    ...validateCoreMetadata(role, { namespaced, validateName: validateRbacName }),
     ...validateRules(role, namespaced),
     ...(namespaced ? [] : validateAggregation(role)),
   ];
@@ -153,7 +153,7 @@ function withoutEmptyRules(role: Role): KubeObject {
 
 function createBindingStrategy(namespaced: boolean): Strategy {
   const validate = (binding: KubeObject): readonly FieldError[] => [
-    ...validateCoreMetadata(binding, { namespaced, nameProblems: rbacNameProblems }),
+    ...validateCoreMetadata(binding, { namespaced, validateName: validateRbacName }),
     ...validateBinding(binding, namespaced),
   ];
   return {

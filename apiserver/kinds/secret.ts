@@ -6,7 +6,7 @@ import { bool, bytes, map, named, objectStruct, pointer, text } from '../../src/
 import { AGE_COLUMN, createColumn, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
 import { MAX_CONTENT_BYTES, validateImmutability, validateKey } from './config-map.ts';
 import { createBuiltInKind, type Kind } from './kind.ts';
-import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { validateCoreMetadata, validateCoreMetadataUpdate, validateSubdomainName } from './metadata.ts';
 
 interface Secret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ function validate(object: KubeObject): readonly FieldError[] {
   const { data = {}, type = '' }: Secret = object;
   const totalBytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), 0);
   return [
-    ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainNameProblems }),
+    ...validateCoreMetadata(object, { namespaced: true, validateName: validateSubdomainName }),
     ...Object.keys(data).flatMap((key) => validateKey(key, 'data')),
     ...(totalBytes > MAX_CONTENT_BYTES ? [tooLong('data', MAX_CONTENT_BYTES)] : []),
     ...(TYPE_RULES.get(type)?.(object) ?? []),

@@ -6,7 +6,7 @@ import { bool, list, listByKey, objectStruct, pointer } from '../../src/kubernet
 import { AGE_COLUMN, NAME_COLUMN, toAge } from '../../src/kubernetes/table.ts';
 import { LOCAL_OBJECT_REFERENCE, OBJECT_REFERENCE } from './event.ts';
 import { createBuiltInKind, type Kind } from './kind.ts';
-import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { validateCoreMetadata, validateCoreMetadataUpdate, validateSubdomainName } from './metadata.ts';
 
 const SCHEMA = objectStruct('v1.ServiceAccount', {
   secrets: listByKey(OBJECT_REFERENCE, 'name'),
@@ -15,7 +15,7 @@ const SCHEMA = objectStruct('v1.ServiceAccount', {
 });
 
 function validate(object: KubeObject): readonly FieldError[] {
-  return validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainNameProblems });
+  return validateCoreMetadata(object, { namespaced: true, validateName: validateSubdomainName });
 }
 
 export const serviceAccountKind: Kind = createBuiltInKind({

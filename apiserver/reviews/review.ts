@@ -2,7 +2,7 @@
 
 import { type FieldError, forbiddenValue, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { type AccessAttributes, decide, type Policy, rulesFor } from '../../src/kubernetes/rbac.ts';
+import { type AccessAttributes, decide, findUserRules, type Policy } from '../../src/kubernetes/rbac.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
 import { aggregate, badRequest, invalid } from '../../src/kubernetes/status.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
@@ -147,7 +147,7 @@ function reviewSelfSubject({ apiVersion, kind }: KubeObject, { user, now }: Revi
 function reviewSelfSubjectRules(review: KubeObject, { user, policy }: ReviewContext): KubeObject {
   const { apiVersion, kind, spec: { namespace = '' } = {} }: SelfSubjectRulesReview = review;
   if (namespace === '') throw badRequest('no namespace on request');
-  const { rules, errors } = rulesFor(user, namespace, policy);
+  const { rules, errors } = findUserRules(user, namespace, policy);
   const resourceRules = rules.filter(({ resources = [] }) => resources.length > 0);
   const nonResourceRules = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0);
   const status = {

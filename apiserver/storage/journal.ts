@@ -153,7 +153,7 @@ function inspect(file: string): void {
   }
 }
 
-/** SQLite's primary error codes for a full disk: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+/** SQLite's primary error codes that a full disk can cause: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
 const LACK_OF_SPACE: ReadonlySet<number> = new Set([10, 13, 14]);
 
 function isLackOfSpace(error: unknown): boolean {

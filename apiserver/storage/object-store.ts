@@ -276,7 +276,7 @@ class Collection {
 
   /** Returns the sorted keys of one namespace, or of all namespaces. */
   keys(namespace?: string): readonly string[] {
-    this.#sorted ??= [...this.#objects.keys()].sort(compareBytes);
+    this.#sorted ??= [...this.#objects.keys()].sort(compareKeys);
     if (namespace === undefined) return this.#sorted;
     const prefix = `${namespace}/`;
     const from = findLowerBound(this.#sorted, prefix);
@@ -291,13 +291,13 @@ function findLowerBound(sorted: readonly string[], key: string): number {
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareBytes(sorted[middle] as string, key) < 0) low = middle + 1;
+    if (compareKeys(sorted[middle] as string, key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** Compares keys by bytes: names are ASCII, so code units are bytes. */
-function compareBytes(a: string, b: string): number {
+/** Compares keys by UTF-16 code units: the same order as by UTF-8 bytes, unless a key contains surrogate pairs. */
+function compareKeys(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

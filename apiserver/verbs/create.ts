@@ -95,7 +95,7 @@ export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): voi
     throw namespaceTerminating(kind, namespace, metadata.name || metadata.generateName || '');
 }
 
-/** Throws 403 for the deletion of a namespace that the server needs. */
+/** Throws 403 for the deletion of a protected namespace. */
 export function admitDelete(kind: Kind, name: string): void {
   if (kind.group !== '' || kind.plural !== 'namespaces' || !PROTECTED_NAMESPACES.has(name)) return;
   throw forbidden(NAMESPACES, name, 'this namespace may not be deleted');

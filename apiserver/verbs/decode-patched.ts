@@ -43,7 +43,7 @@ export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
   }
 }
 
-/** Decodes the result of an apply. Keeps nulls in custom resources for validation to reject: another manager may own the old value. */
+/** Decodes the result of an apply. Like kube-apiserver, keeps nulls in custom resources, so that validation can reject them. */
 export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
   const fields = document as unknown as Fields;
   if (!kind.builtIn) return decodeCustom(fields, kind, pruneUnknown).object;

@@ -8,9 +8,9 @@ import { encodeObjectJson } from '../../src/kubernetes/wire/encode.ts';
 import { findDuplicateFields, type JsonNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
 import { parseJson } from '../../src/kubernetes/wire/json-parse.ts';
 import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
-import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { quoteGoString } from '../../src/std/go-text.ts';
-import { goPrint } from '../fields/go-print.ts';
+import { formatGoValue } from '../fields/go-print.ts';
 import { applyJsonPatch, applyMergePatch } from '../fields/json-patch.ts';
 import { applyStrategicMergePatch } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -51,10 +51,10 @@ function patchLive(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch
   const change = toValue(node);
   if (type === 'application/strategic-merge-patch+json') {
     const merged = applyStrategicMergePatch(document, change, kind.schema) as Fields;
-    return { problems: formatDuplicates(node), quoted: goPrint(change), decode: () => decodeStrategic(merged, kind) };
+    return { problems: formatDuplicates(node), quoted: formatGoValue(change), decode: () => decodeStrategic(merged, kind) };
   }
   const isJsonPatch = type === 'application/json-patch+json';
-  const quoted = orderedJson(isJsonPatch ? applyJsonPatch(document, change) : applyMergePatch(document, change));
+  const quoted = encodeOrderedJson(isJsonPatch ? applyJsonPatch(document, change) : applyMergePatch(document, change));
   const isRegistered: IsRegistered = (group, version, name) => api.registry.findKind(group, version, name) !== undefined;
   return {
     problems: isJsonPatch ? [] : formatDuplicates(node),

@@ -42,8 +42,8 @@ export class BoundRoles {
     return this.#counts.has(subject);
   }
 
-  /** Yields each role of a subject with the namespace of its bindings, up to MAX_ROLES roles for each namespace. */
-  *of(subject: string): Generator<Pick<ReducedBinding, 'role' | 'namespace'>> {
+  /** Yields each role that bindings grant to a subject, with the namespace of the bindings; at most MAX_ROLES roles for each namespace. */
+  *rolesOf(subject: string): Generator<Pick<ReducedBinding, 'role' | 'namespace'>> {
     for (const [namespace, roles] of this.#counts.get(subject) ?? []) {
       let left = namespace === '' ? Infinity : MAX_ROLES;
       for (const role of roles.keys()) {

@@ -4,7 +4,7 @@ import { Label } from '../api/names.ts';
 import type { ApiObject } from '../api/resources.ts';
 import { validateLabelValue } from '../kubernetes/names.ts';
 
-/** Prefix of set names in RBAC rules. No Cluster has a name with a colon. */
+/** Prefix of set names in RBAC rules. The name of a Cluster cannot contain a colon. */
 const CLUSTER_SET_PREFIX = 'set:';
 
 /** Set of a Cluster that does not exist or has no valid set label. Not a valid label value, so no label can assign it. */

@@ -1,4 +1,4 @@
-// TokenReviews and SubjectAccessReviews on the hub: parsing of responses, and handling of failures.
+// Sends SubjectAccessReviews to the hub, parses the responses to TokenReviews and SubjectAccessReviews, and handles failed reviews.
 
 import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';

@@ -17,7 +17,7 @@ export interface Permission {
   readonly verbs: readonly string[];
   readonly group: string;
   readonly resource: string;
-  /** Subresource; undefined for the resource itself, where a rule for `list` with the empty resource name covers all names. */
+  /** Subresource; undefined for the resource itself. If undefined, an empty name in a rule for `list` covers all names. */
   readonly subresource?: string;
   /** True for a namespaced kind: a name in a ClusterRole covers the objects with this name in any namespace. False by default. */
   readonly namespaced?: boolean;
@@ -71,8 +71,8 @@ export class RbacIndex {
   readonly #shared = new BoundedCache<WeakRef<Visibility>, number>(MAX_VIEWS);
   #changes = 0;
   /**
-   * Number of the last change to each role, and to the bindings of each subject. Changes up to the number `#forgottenAt` are no longer
-   * recorded.
+   * Number of the last change to each role, and to the bindings of each subject. Changes with a lower number than `#forgottenAt` are
+   * no longer recorded.
    */
   readonly #changedAt = { roles: new Map<string, number>(), subjects: new Map<string, number>() };
   #forgottenAt = 0;
@@ -136,7 +136,7 @@ export class RbacIndex {
   hasChanged(subject: string, since: number): boolean {
     if (since === this.#changes) return false;
     if (since < this.#forgottenAt || (this.#changedAt.subjects.get(subject) ?? 0) > since) return true;
-    for (const { role } of this.#boundRoles.of(subject)) if ((this.#changedAt.roles.get(role) ?? 0) > since) return true;
+    for (const { role } of this.#boundRoles.rolesOf(subject)) if ((this.#changedAt.roles.get(role) ?? 0) > since) return true;
     return false;
   }
 
@@ -160,7 +160,7 @@ export class RbacIndex {
     return visibility;
   }
 
-  /** Returns those of the names that the permission covers for a user. The kind must not be namespaced. */
+  /** Returns the elements of `names` that the permission covers for a user. The kind must not be namespaced. */
   selectAllowed(user: User, names: readonly string[]): readonly string[] {
     if (user.groups.includes(SUPERUSERS)) return names;
     const grants = [...this.#grantsOf(toSubjects(user))];
@@ -170,7 +170,7 @@ export class RbacIndex {
   /** Yields the names that each role grants to these subjects. */
   *#grantsOf(subjects: readonly string[]): Generator<RoleGrant> {
     for (const subject of subjects)
-      for (const { role, namespace } of this.#boundRoles.of(subject)) {
+      for (const { role, namespace } of this.#boundRoles.rolesOf(subject)) {
         const granted = this.#roles.get(role);
         // The names of a Role are already restricted to its namespace.
         if (granted !== undefined) yield { granted, namespace: namespace === '' || namespaceOf(role) !== '' ? undefined : namespace };

@@ -1,4 +1,4 @@
-// Names of Purser's API. Changing one breaks stored objects.
+// Names of Purser's API. A change to one of them breaks existing objects.
 
 export const RegistryGroup = 'registry.purser.dev';
 export const TokensGroup = 'tokens.purser.dev';
@@ -14,8 +14,8 @@ export const DefaultNamespace = 'purser-system';
 export const FieldManager = 'purser';
 
 /**
- * Finalizer of ManagedTokens with revocation BoundSecret. It stays until Purser has deleted the anchor: the Secret on the target cluster
- * that the token is bound to.
+ * Finalizer of ManagedTokens with revocation BoundSecret. Purser removes the finalizer when it has deleted the anchor (the Secret on the
+ * target cluster that the token is bound to), or has given up the deletion.
  */
 export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
@@ -24,7 +24,7 @@ export const Label = {
   managedBy: `${TokensGroup}/managed-by`,
   /** On the Secret with the renewed token of a credential. */
   renewed: `${RegistryGroup}/renewed`,
-  /** On a Cluster, by administrators: name of the set of Clusters that it belongs to. */
+  /** On a Cluster, by administrators: name of the set that the Cluster belongs to. */
   clusterSet: `${RegistryGroup}/set`,
   /** On an anchor of Purser's own token: hash of the UID of the registered Secret on the hub. */
   credential: `${RegistryGroup}/credential`,
@@ -50,7 +50,7 @@ export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
 
 /**
  * Annotation on a registered Secret, by administrators: a new value replaces Purser's renewed token immediately, and revokes all earlier
- * ones. Each value takes effect once.
+ * tokens that are bound to an anchor. Each value takes effect once.
  */
 export const RevokeCredentialAnnotation = `${RegistryGroup}/revoke-credential`;
 
@@ -70,7 +70,7 @@ export const RenewalAnnotation = {
   renewRequest: `${RegistryGroup}/renew-request`,
   /** Value of `revoke-credential` for which the token was replaced. */
   revokeRequest: `${RegistryGroup}/revoke-request`,
-  /** Value of `revoke-credential` for which all earlier tokens were revoked. */
+  /** Value of `revoke-credential` for which the anchors of all earlier tokens were deleted. */
   revoked: `${RegistryGroup}/revoked`,
   /** Anchor that the token is bound to: its namespace, name and UID on the target, as JSON; absent if the token is not bound. */
   anchor: `${RegistryGroup}/anchor`,
@@ -97,7 +97,7 @@ export const RecordKeySecret = {
 export const Annotation = {
   /** On a ManagedToken, by users: a new value requests a new token immediately. */
   rotate: `${TokensGroup}/rotate`,
-  /** On a ManagedToken, by users: a new value revokes the current token. */
+  /** On a ManagedToken with revocation BoundSecret, by users: a new value revokes the current token. */
   revoke: `${TokensGroup}/revoke`,
   /** On the Secret: expiry of the token. */
   expiresAt: `${TokensGroup}/expires-at`,

@@ -131,7 +131,7 @@ export const SetReason = {
   NotAllReady: 'the ManagedTokens of some clusters are missing or not ready',
   NoClusters: 'the selector matches no Cluster that the requester may issue tokens for',
   RequesterNotFound: 'the service account that requests the tokens was not found',
-  Complete: 'there is no ManagedToken that Purser can create, change or remove',
+  Complete: 'Purser has created, changed or removed every ManagedToken that it can',
   RollingOut: 'Purser creates, changes or removes ManagedTokens, or waits for their tokens',
   RolloutStopped: 'the rollout of the template stopped because it failed for some clusters',
   RemovalPaused:

@@ -31,7 +31,10 @@ import type { AppOptions } from './options.ts';
 export interface App {
   /** URL of the hub. */
   readonly server: string;
-  /** Resolves with Purser's URLs once all components have started. Rejects if a port is not available or `stop` is called first. */
+  /**
+   * Resolves with Purser's URLs once all components run. Rejects if a component fails to start, for example because a port is in use, or if
+   * `stop` is called first.
+   */
   readonly ready: Promise<ServedUrls>;
   stop(): Promise<void>;
 }
@@ -57,7 +60,7 @@ export function startApp(options: AppOptions): App {
   ready.catch(() => {});
   const stop = async () => {
     state.markStopping();
-    for (const { name, error } of await lifecycle.stop()) log.warn({ component: name, error }, 'component did not stop in time');
+    for (const { name, error } of await lifecycle.stop()) log.warn({ component: name, error }, 'component did not stop cleanly');
     await transport.close();
   };
   return { server: transport.server, ready, stop };
@@ -113,7 +116,7 @@ function createComponents(options: AppOptions, { client, state, served }: Parts)
   ];
 }
 
-/** Creates all of Purser's informers on the hub. An informer starts on its first subscription. */
+/** Creates the informers on the hub, except those of `createListsOnDemand`. An informer starts on its first subscription. */
 export function createHubInformers(options: RegistryInformersOptions & TokenInformersOptions): HubInformers {
   const { credentialNamespaces, annotationPrefixes, namespaces, ...common } = options;
   return {
@@ -134,8 +137,8 @@ function createClusterClients({ clock, settings }: AppOptions, client: KubeClien
 }
 
 /**
- * Creates the component that closes the connections to a deleted Cluster, and all connections at shutdown. It runs on the leader and on
- * followers.
+ * Creates the component that closes the connections to a deleted Cluster until the informer reports the Cluster again, and all connections
+ * at shutdown. It runs on the leader and on followers.
  */
 export function createConnectionCloser(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {
   const following = new Subscription();
@@ -155,7 +158,7 @@ interface FacadeParts extends Pick<Required<FacadeOptions>, 'hub' | 'clients' | 
   readonly onListening: (url: string) => void;
 }
 
-/** Informers that the façade needs: those of its lists, of credentials and of RBAC. */
+/** Informers that the façade needs even without callers: those of `LISTS`, of credentials and of RBAC. */
 type FacadeInformers = Pick<HubInformers, keyof typeof LISTS | 'credentials' | 'roles' | 'bindings'>;
 
 /** Returns the informers that a process without controllers needs. */
@@ -189,7 +192,7 @@ function createFacadeComponents(
     watchLimits: computeWatchLimits(memoryBytes),
   });
   metrics.observeWatches(() => lists.countWatches());
-  const served = createFacade({ ...parts, findRegistration, clock, log, settings, metrics, lists, certificate });
+  const facade = createFacade({ ...parts, findRegistration, clock, log, settings, metrics, lists, certificate });
   const graceMs = drainMs / 4;
   return [
     {
@@ -201,8 +204,8 @@ function createFacadeComponents(
     {
       name: 'façade',
       check: 'facade',
-      start: async () => onListening(await served.listen()),
-      stop: () => served.close(graceMs),
+      start: async () => onListening(await facade.listen()),
+      stop: () => facade.close(graceMs),
       stopMs: graceMs + STOP_MS,
     },
   ];

@@ -84,7 +84,7 @@ export interface Leadership extends Component {
 export interface ElectionCandidate {
   /** Identity in the leader election, unique for each start of the process. */
   readonly identity: string;
-  /** Watches on the hub. They end when the requests for the Lease, which are frequent, detect an outage. */
+  /** Watches on the hub. The frequent requests for the Lease detect outages, and end the watches that an outage interrupted. */
   readonly streams: OpenStreams;
 }
 

@@ -59,7 +59,7 @@ async function install({ clock, random, log }: Tools, client: KubeClient, signal
 
 type Tools = Pick<AppOptions, 'clock' | 'random' | 'log'>;
 
-/** All informers on the hub. The controller of ManagedTokenSets needs all of them. */
+/** Informers on the hub, except those of `createListsOnDemand`. The controller of ManagedTokenSets needs all of them. */
 export type HubInformers = SetInformers;
 
 /** Informers of this process; a façade without a controller needs none for ManagedTokens. */
@@ -68,7 +68,7 @@ type Watched = Pick<HubInformers, 'clusters' | 'credentials' | 'roles' | 'bindin
 /** Creates the component that runs the informers, on the leader and on followers, and waits until they are synced. */
 export function createCaches({ credentials, ...others }: Watched, client: KubeClient, tools: Pick<Tools, 'clock' | 'log'>): Component {
   const { clock, log } = tools;
-  const named: readonly Named[] = [...Object.entries(others), ...credentials.map((informer) => ['credentials', informer] as const)];
+  const named: readonly NamedInformer[] = [...Object.entries(others), ...credentials.map((informer) => ['credentials', informer] as const)];
   const informers = named.map(([, informer]) => informer);
   const running = new Subscription();
   return {
@@ -93,10 +93,10 @@ export function createCaches({ credentials, ...others }: Watched, client: KubeCl
   };
 }
 
-type Named = readonly [name: string, informer: Informer<ApiObject>];
+type NamedInformer = readonly [name: string, informer: Informer<ApiObject>];
 
 /** Logs the informers that are not synced, every ten seconds. Returns a function that stops the logging. */
-function logUnsynced(named: readonly Named[], { clock, log }: Pick<Tools, 'clock' | 'log'>): () => void {
+function logUnsynced(named: readonly NamedInformer[], { clock, log }: Pick<Tools, 'clock' | 'log'>): () => void {
   let cancel = clock.wakeAfter(LOG_INTERVAL_MS, logNow);
   function logNow(): void {
     const unsynced = named.filter(([, informer]) => !informer.synced).map(([name]) => name);

@@ -17,7 +17,7 @@ export interface AppOptions {
   /** Environment of the kubeconfig's credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
   readonly settings: AppSettings;
-  /** Façade certificate if neither files nor a Secret are configured; undefined for a self-signed certificate. */
+  /** Façade certificate if no files and no Secret are configured; undefined for a self-signed certificate. */
   readonly facadeCertificate?: ServingCertificate;
   /** Called with an error that stopped the controllers permanently; the process must restart. */
   readonly onDefect?: (error: unknown) => void;

@@ -112,8 +112,9 @@ function describeSameIssuer(issuer: string): string {
   return `the hub and the target cluster have the same issuer, ${issuer}, so the target cluster cannot trust tokens issued by the hub. Set --service-account-issuer of the hub's API server to the hub's own URL`;
 }
 
-const LOCAL_ISSUER = `# WARNING: many clusters have this issuer by default. If the target cluster has the same issuer, its kube-apiserver does not start with
-# this configuration: first set --service-account-issuer of the hub to the hub's own URL.
+const LOCAL_ISSUER = `# WARNING: many clusters have this issuer by default. If the target cluster has the same issuer, it cannot trust tokens issued by the hub,
+# and kube-apiserver 1.30 or later does not start with this configuration: first set --service-account-issuer of the hub to the hub's own
+# URL.
 `;
 
 async function readCA(path: string): Promise<string> {

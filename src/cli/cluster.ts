@@ -111,9 +111,9 @@ async function resolveRegistration(connections: Connections, name: string, optio
 }
 
 const TARGET_CONTEXT =
-  'context of the target cluster; its user needs permission to create service accounts, tokens, ClusterRoles and bindings';
+  "context of the target cluster; the context's user needs permission to write namespaces, service accounts, roles and bindings, and to create tokens";
 const ADDRESS = 'address at which Purser reaches the target cluster';
-const FEDERATED = "with --federated, service account in Purser's namespace on the hub; the target cluster must accept its tokens";
+const FEDERATED = "with --federated, service account in Purser's namespace on the hub whose tokens the target cluster must accept";
 
 function defineListCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'list', 'list registered clusters with their health')
@@ -193,7 +193,7 @@ const SUPPLY_CONTEXT =
 
 function defineRevokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
-    .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for it.")
+    .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for itself.")
     .addArgument(defineNameArgument('<NAME>'))
     .addOption(defineTargetContextOption(RECREATE_CONTEXT))
     .addOption(defineHubContextOption())
@@ -224,7 +224,10 @@ function defineRemoveCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'remove', 'remove a registered cluster')
     .description("List the ManagedTokens that use a Cluster, then remove the Cluster and Purser's credential for it from the hub.")
     .addArgument(defineNameArgument('<NAME>'))
-    .option('--purge-target', "also delete Purser's permissions, service account and anchors on the target cluster; needs --context")
+    .option(
+      '--purge-target',
+      "also delete Purser's permissions, its service account and the anchors (Secrets that tokens are bound to) on the target cluster; needs --context",
+    )
     .addOption(defineTargetContextOption('with --purge-target, context of the target cluster'))
     .addOption(defineHubContextOption())
     .addOption(defineKubeconfigOption())

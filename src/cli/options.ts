@@ -51,7 +51,7 @@ export function defineNamespaceOption(): Option {
   );
 }
 
-/** Defines `--namespace` for commands that register clusters. */
+/** Defines `--namespace` for commands whose `--namespace` is Purser's namespace. */
 export function defineOwnNamespaceOption(): Option {
   return defineSingleOption('--namespace <NS>', "Purser's namespace on the hub", namespace).default(undefined, DefaultNamespace);
 }

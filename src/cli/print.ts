@@ -120,7 +120,7 @@ const httpsUrl: Parser<string> = (text) => {
 
 /** Parses an address and keeps its spelling, which becomes part of the audience. */
 const address: Parser<string> = (text) => {
-  if (normalizeServer(text) === undefined) throw new ValueError('an https URL, or a host with a port, as in the server key of the Secret');
+  if (normalizeServer(text) === undefined) throw new ValueError('an https URL or a host, as in the server key of the Secret');
   return text;
 };
 

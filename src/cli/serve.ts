@@ -37,7 +37,7 @@ export function defineDevCommand(host: CommandHost, programs: Programs): Command
   });
   return command.action(async () => {
     const config = readConfig(command, host);
-    if (programs.dev === undefined) throw new StartError('purser dev is not part of the image. Install the npm package purser');
+    if (programs.dev === undefined) throw new StartError('purser dev is not part of the image. Install purser as docs/cli.md describes');
     host.print(formatStart(config.clusters));
     await programs.dev(config);
   });

@@ -5,7 +5,7 @@ import { Annotation, TokenConditionType } from '../api/names.ts';
 import { ManagedTokens, type Stored } from '../api/resources.ts';
 import type { KubeClient, Patch } from '../kube/client.ts';
 import { ignoreReasons } from '../kubernetes/status.ts';
-import { humanDuration } from '../kubernetes/wire/go-duration.ts';
+import { formatHumanDuration } from '../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from './command.ts';
 import { poll } from './poll.ts';
@@ -27,7 +27,7 @@ export interface TokenChange {
  */
 export async function requestChange(change: TokenChange, host: CommandHost): Promise<void> {
   const { hub, namespace, name, action, timeoutMs } = change;
-  const { check, patch, isDone, done } = ACTIONS[action];
+  const { check, patch, isDone, describeResult } = ACTIONS[action];
   const title = `ManagedToken ${namespace}/${name}`;
   const found = await ignoreReasons(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
   if (found === undefined) throw new CommandError(`${title} was not found. List ManagedTokens with kubectl get managedtokens -A`);
@@ -37,7 +37,7 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
   const requested = await hub.patch(ManagedTokens, { namespace, name }, patch(value));
   if (timeoutMs === 0) return host.print(`${title}: ${action} requested.\n`);
   const changed = await waitUntil(change, host, (token) => token.metadata.uid === found.metadata.uid && isDone(token, value, requested));
-  host.print(`${title} ${done(changed, host.clock.now())}.\n`);
+  host.print(`${title} ${describeResult(changed, host.clock.now())}.\n`);
 }
 
 interface Action {
@@ -46,7 +46,7 @@ interface Action {
   readonly patch: (value: string) => Patch;
   readonly isDone: (token: ManagedToken, value: string, requested: ManagedToken) => boolean;
   /** Returns the result, as the predicate of a sentence. */
-  readonly done: (token: ManagedToken, now: number) => string;
+  readonly describeResult: (token: ManagedToken, now: number) => string;
 }
 
 const ACTIONS: Readonly<Record<TokenAction, Action>> = {
@@ -55,7 +55,7 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
       spec.rotation.suspend ? `is suspended. Resume rotation with purser resume mt/${name} -n ${namespace}` : undefined,
     patch: (value) => ({ metadata: { annotations: { [Annotation.rotate]: value } } }),
     isDone: (token, value) => token.status?.lastRotateRequest === value && isReady(token),
-    done: (token, now) => `has a new token, ${formatExpiry(token, now, 'which')}`,
+    describeResult: (token, now) => `has a new token, ${formatExpiry(token, now, 'which')}`,
   },
   revoke: {
     check: ({ spec }) =>
@@ -64,18 +64,18 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
         : 'does not have spec.revocation BoundSecret, so its token cannot be revoked. The token is valid until it expires; to make later tokens revocable, set spec.revocation to BoundSecret',
     patch: (value) => ({ metadata: { annotations: { [Annotation.revoke]: value } } }),
     isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
-    done: (token, now) =>
+    describeResult: (token, now) =>
       `had its token revoked${token.spec.rotation.suspend ? '; no new token is issued while rotation is suspended' : `; ${formatExpiry(token, now, 'the new token')}`}`,
   },
   suspend: {
     patch: () => ({ spec: { rotation: { suspend: true } } }),
     isDone: isObserved,
-    done: (token, now) => `is suspended; ${formatExpiry(token, now, 'its token')}`,
+    describeResult: (token, now) => `is suspended; ${formatExpiry(token, now, 'its token')}`,
   },
   resume: {
     patch: () => ({ spec: { rotation: { suspend: false } } }),
     isDone: (token, value, requested) => isObserved(token, value, requested) && isReady(token),
-    done: (token, now) => `is no longer suspended; ${formatExpiry(token, now, 'its token')}`,
+    describeResult: (token, now) => `is no longer suspended; ${formatExpiry(token, now, 'its token')}`,
   },
 };
 
@@ -93,7 +93,7 @@ function isReady({ status }: ManagedToken): boolean {
 function formatExpiry({ status }: ManagedToken, now: number, subject: string): string {
   const at = parseTimestamp(status?.expirationTimestamp);
   if (at === undefined) return 'it has no current token';
-  return `${subject} ${at <= now ? 'has expired' : `expires in ${humanDuration(at - now)}`}`;
+  return `${subject} ${at <= now ? 'has expired' : `expires in ${formatHumanDuration(at - now)}`}`;
 }
 
 /** Waits until `isDone` returns true, and returns the ManagedToken. Throws a CommandError with the cause if the timeout expires. */

@@ -10,7 +10,7 @@ import { toStatusError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
-import { IssueError, type IssueFailure, isOutage, toStatusFailure } from '../targets/issue-error.ts';
+import { IssueError, type IssueErrorReason, isOutage, toStatusFailure } from '../targets/issue-error.ts';
 import { isClusterLocalIssuer } from '../targets/policy/token-claims.ts';
 import { findAPIAudiences, reviewOwnUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
@@ -54,7 +54,7 @@ export async function probe(
   { clock, isRetried, includesAccess, includesAudiences, namespaces }: ProbeScope,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
-  const prober = target.prober(DEADLINE_MS);
+  const prober = target.createProber(DEADLINE_MS);
   const check = async () => {
     const startedAt = clock.monotonic();
     return { fault: await checkReadiness(prober, signal), latencyMs: clock.monotonic() - startedAt };
@@ -77,14 +77,14 @@ export function toFault(error: unknown): Fault {
   if (error instanceof StatusError) return toStatusFault(error);
   if (!(error instanceof IssueError)) throw error;
   const { code = '', reason } = error;
-  return { reason: CODES[code] ?? REASONS[reason] ?? 'Unreachable', detail: error.detail };
+  return { reason: REASONS_BY_CODE[code] ?? REASONS_BY_FAILURE[reason] ?? 'Unreachable', detail: error.detail };
 }
 
 /** Deadline of each request of a probe, in milliseconds. */
 const DEADLINE_MS = 5_000;
 
 /** Reasons of faults, by network error code. */
-const CODES: Readonly<Record<string, FaultReason>> = {
+const REASONS_BY_CODE: Readonly<Record<string, FaultReason>> = {
   ENOTFOUND: 'DNSFailed',
   EAI_AGAIN: 'DNSFailed',
   EAI_FAIL: 'DNSFailed',
@@ -99,7 +99,7 @@ const CODES: Readonly<Record<string, FaultReason>> = {
   EADDRNOTAVAIL: 'ProbeFailed',
 };
 
-const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
+const REASONS_BY_FAILURE: Readonly<Partial<Record<IssueErrorReason, FaultReason>>> = {
   ClusterTimeout: 'Timeout',
   TLSVerifyFailed: 'TLSVerifyFailed',
   AddressNotAllowed: 'AddressNotAllowed',
@@ -283,7 +283,7 @@ export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToke
 }
 
 const OTHER_ISSUER =
-  "set --service-account-issuer of the hub's API server to its own URL: many clusters have this issuer by default, and a cluster cannot trust a hub with the same issuer";
+  "set --service-account-issuer of the hub's API server to the hub's own URL: many clusters have the current issuer by default, and a cluster cannot trust a hub with the same issuer";
 const PUBLISH_KEYS =
   'on the hub, bind the ClusterRole system:service-account-issuer-discovery to the group system:unauthenticated, unless the issuer publishes its keys elsewhere';
 

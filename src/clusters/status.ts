@@ -73,7 +73,7 @@ export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): 
   const { conditions = [], apiAudiences: audiences = [] } = status;
   const { conditions: others = [], apiAudiences: otherAudiences = [] } = other;
   return (
-    FIELDS.some((field) => status[field] !== other[field]) ||
+    COMPARED_FIELDS.some((field) => status[field] !== other[field]) ||
     audiences.length !== otherAudiences.length ||
     audiences.some((audience, index) => audience !== otherAudiences[index]) ||
     conditions.length !== others.length ||
@@ -81,7 +81,7 @@ export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): 
   );
 }
 
-const FIELDS = ['type', 'version', 'activeEndpoint', 'credentialExpirationTime', 'credentialRenewalTime'] as const;
+const COMPARED_FIELDS = ['type', 'version', 'activeEndpoint', 'credentialExpirationTime', 'credentialRenewalTime'] as const;
 
 function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
   return a.type === b.type && a.status === b.status && a.reason === b.reason && a.lastTransitionTime === b.lastTransitionTime;
@@ -162,7 +162,7 @@ function toHubFailure(error: IssueError | undefined): { readonly failure?: HubTo
  */
 function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
   const now = deps.clock.monotonic();
-  if (heartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
+  if (computeHeartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
     // A reservation that was made for a smaller fleet would repeatedly make the cluster due immediately.
     cluster.heartbeatAt = undefined;
     return Infinity;
@@ -172,7 +172,11 @@ function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: C
   return at;
 }
 
-function heartbeatDueAt({ registry, clock }: StatusDeps, { uid, isRegular }: TrackedCluster, { conditions = [] }: ClusterStatus): number {
+function computeHeartbeatDueAt(
+  { registry, clock }: StatusDeps,
+  { uid, isRegular }: TrackedCluster,
+  { conditions = [] }: ClusterStatus,
+): number {
   const periodMs = heartbeatMs(registry.clusters.size);
   const writtenAt = parseTimestamp(conditions[0]?.lastHeartbeatTime) ?? 0;
   // A heartbeat far in the future was written before the clock was set back, or by another writer.
@@ -284,13 +288,16 @@ interface ReadCredential {
 }
 
 /** Known credentials by Secret: parsing certificates is expensive, and informers replace Secrets rather than change them. */
-const STORED = new WeakMap<Secret, ReadCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }>();
+const knownCredentials = new WeakMap<
+  Secret,
+  ReadCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }
+>();
 
 /** Returns the credential in a Secret, parsed once; undefined if it is unreadable. */
 function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): ReadCredential | undefined {
-  const known = STORED.get(credential);
+  const known = knownCredentials.get(credential);
   const stored = known !== undefined && known.renewed === renewed ? known : (parseStored(credential, renewed) ?? { renewed });
-  STORED.set(credential, stored);
+  knownCredentials.set(credential, stored);
   return stored.clusters === undefined ? undefined : stored;
 }
 

@@ -35,7 +35,7 @@ export interface Config {
   readonly metricsPort: number;
   /** Authorization for /metrics; undefined for the default of the command. */
   readonly metricsAuth: Value<'metrics-auth'>;
-  /** True to serve metrics with the façade's certificate. */
+  /** True to serve metrics and health checks over TLS with the façade's certificate. */
   readonly metricsTls: boolean;
   /** Address to listen on; undefined for the default of the command. */
   readonly bindAddress: string | undefined;
@@ -46,7 +46,7 @@ export interface Config {
   readonly logLevel: Value<'log-level'>;
   /** Namespace that Purser runs in. */
   readonly namespace: string;
-  /** Namespaces to watch for ManagedTokens; undefined for all. */
+  /** Namespaces to watch for ManagedTokens and ManagedTokenSets; undefined for all. */
   readonly namespaces: readonly string[] | undefined;
   readonly installCrds: boolean;
   /** Components to run in this process. */
@@ -59,7 +59,7 @@ export interface Config {
   readonly maxExpirationSeconds: number;
   /** Audiences that tokens can be issued for; undefined for all. */
   readonly allowedAudiences: readonly string[] | undefined;
-  /** URL of the proxy to target clusters; undefined without a proxy. */
+  /** URL of the proxy to target clusters whose credential names no proxy; undefined without a proxy. */
   readonly httpsProxy: string | undefined;
   /** Hosts to reach without the proxy, as in NO_PROXY. */
   readonly noProxy: string | undefined;

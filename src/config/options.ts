@@ -21,11 +21,11 @@ import {
   tokenLifetime,
 } from './values.ts';
 
-/** A command-line option and the environment variable of the same name. */
+/** An option that can be set on the command line or by an environment variable. */
 export interface Option {
   /** Placeholder of the value in `--help`; undefined for a flag. */
   readonly value?: string;
-  /** Text that is parsed if the option is not set; undefined if there is none. */
+  /** Text that is parsed if the option is not set; undefined if there is none, or for a flag, which is then false. */
   readonly default?: string;
   /** Description of a default that depends on the command or on other options. */
   readonly defaultDescription?: string;
@@ -172,7 +172,7 @@ export const OPTIONS = {
     default: 'kube-system,kube-public,kube-node-lease',
     parse: namespaces,
     description:
-      'namespaces on target clusters that the name of a whole cluster or set in an RBAC rule for clusters/token does not cover; the rule must name the namespace or the service account, or have no resourceNames',
+      'namespaces on target clusters that RBAC rules for a whole cluster or set do not cover; a rule for clusters/token must name the namespace or the service account, or have no resourceNames',
   },
   'max-token-lifetime': {
     value: 'DURATION',

@@ -1,6 +1,6 @@
-// Errors that the user can correct before Purser starts.
+// Errors that the user can correct before Purser or a command starts.
 
-/** A startup failure that the user can correct; the message is one line: cause, then remedy. */
+/** Incorrect usage or a startup failure that the user can correct. The message is one line: cause, then remedy. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

@@ -45,7 +45,7 @@ export const objectName: Parser<string> = (text) => {
 
 /** Parses the name of a namespace. */
 export const namespace: Parser<string> = (text) => {
-  if (!isLabel(text)) throw new ValueError('a namespace name');
+  if (!isLabel(text)) throw new ValueError('a namespace name of lowercase letters, digits and hyphens');
   return text;
 };
 

@@ -49,7 +49,7 @@ export function listUnknownVariables(env: Env): readonly string[] {
 }
 
 const PREFIX = toVariableName('');
-/** Environment variables of commands that send requests to the façade. */
+/** Environment variables for the URL and the CA of the façade, for commands that send requests to the façade. */
 export const FacadeVariable = { url: 'PURSER_FACADE', authority: 'PURSER_FACADE_CA' } as const;
 
 const KNOWN = [...Object.keys(OPTIONS).map(toVariableName), ...Object.values(FacadeVariable)];

@@ -12,7 +12,7 @@ import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import { toRegisteredKey } from '../targets/policy/renewed-secret.ts';
 import { credentialKeysOf, Registry, type RegistryInformers } from '../targets/registry.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createReconcile, retryAt } from './reconcile.ts';
+import { computeRetryAt, createReconcile } from './reconcile.ts';
 import { type CredentialDeps, isRejected } from './run.ts';
 import { TrackedCredentials } from './tracked-credential.ts';
 
@@ -56,7 +56,7 @@ function runTerm(deps: CredentialDeps, { informers, metrics, stopping }: Term): 
   ).pipe(requestNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
     reconcile: createReconcile(deps),
-    retryPolicy: (failure) => ({ ...planRetry(failure, { random: 0 }), retryAt: retryAt(deps, failure.key, stopping) }),
+    retryPolicy: (failure) => ({ ...planRetry(failure, { random: 0 }), retryAt: computeRetryAt(deps, failure.key, stopping) }),
     clock,
     concurrency: CONCURRENCY,
     onQueue: ({ depth }) => metrics?.observeQueue('credential', depth),
@@ -68,8 +68,8 @@ function isNewlyRejected(change: Change<Cluster>): boolean {
 }
 
 /**
- * Emits the key of a registered Secret when the Secret, its renewed token, or a Cluster that refers to it changes, or when a cluster
- * rejects the credential.
+ * Emits the key of a registered Secret when the Secret, the Secret with the renewed token, or the spec of a Cluster that refers to the
+ * registered Secret changes, and when a cluster rejects the credential.
  */
 function emitChangedKeys({ clusters, credentials }: RegistryInformers): Observable<string> {
   return merge(

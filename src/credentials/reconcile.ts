@@ -1,7 +1,7 @@
-// The reconcile of one credential: observes, plans and executes steps until nothing is due, or a few steps were executed.
+// The reconcile of one credential: observes, plans and executes one step after another, until none is due or MAX_STEPS were executed.
 
 import type { Result } from '../runtime/controller.ts';
-import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
+import { IssueError, type IssueErrorReason } from '../targets/issue-error.ts';
 import type { RenewalFailure, RenewalReason } from '../targets/policy/renewal.ts';
 import { type CredentialPlan, planCredential, retryDelayMs } from './policy/plan.ts';
 import { deleteAnchors, recover, renew, restore } from './renew.ts';
@@ -15,7 +15,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       const observed = observe(deps, key, signal);
       if (observed === undefined) {
-        // While a Cluster refers to the registered Secret, the anchors of its tokens stay known, because the Secret may be re-created.
+        // Keeps the record of anchors while a Cluster refers to the registered Secret, because the Secret may be re-created.
         if (deps.registry.clustersOfCredential(key).length === 0) deps.tracked.forget(key);
         return {};
       }
@@ -29,7 +29,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
 }
 
 /** Returns the time to retry after a failed step, in milliseconds since the epoch: when the next planned step is due. */
-export function retryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
+export function computeRetryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
   const observed = observe(deps, key, signal);
   const now = deps.clock.now();
   const plan = observed && planCredential(observed.observation, now);
@@ -85,7 +85,7 @@ function recordFailure({ state, token, clock, random }: CredentialRun, step: Cre
   if (error instanceof IssueError && error.reason === 'CredentialRejected') state.latest = undefined;
 }
 
-const REASONS: Readonly<Partial<Record<IssueFailure, RenewalReason>>> = {
+const REASONS: Readonly<Partial<Record<IssueErrorReason, RenewalReason>>> = {
   TargetForbidden: 'CredentialRenewalForbidden',
   ResponseUntrusted: 'CredentialRenewalUntrusted',
   SecretWriteFailed: 'CredentialNotStored',

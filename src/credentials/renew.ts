@@ -1,5 +1,5 @@
 // Renewal of one credential: requests a token for Purser's own service account, proves that the cluster accepts it, and stores it on the
-// hub. The token in use stays valid until it expires, or the anchor that it is bound to is deleted.
+// hub. The replaced token stays valid until it expires or its anchor is deleted.
 
 import { Label, LabelValue } from '../api/names.ts';
 import { RenewalEventReason } from '../api/reasons.ts';
@@ -45,7 +45,7 @@ export async function renew(run: CredentialRun, registered: RegisteredCluster): 
  */
 export async function recover(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { clients, credential } = run;
-  // The record may come from a backup, and then lists no anchors of later tokens.
+  // If the record was restored from a backup, it does not list the anchors of later tokens.
   const request = (target: Target) => obtain(run, target, true);
   const obtained = await clients.useOnce(registered, readRegisteredToken(credential), request).catch(async (error: unknown) => {
     if (!(error instanceof IssueError) || error.reason !== 'CredentialRejected') throw error;

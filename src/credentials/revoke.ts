@@ -1,5 +1,5 @@
-// Revokes all earlier tokens of a credential when an administrator requests that, for example after a theft. A renewal must have replaced
-// the token in use.
+// Revokes all earlier tokens of a credential when an administrator requests a revocation, for example after a theft. Before that, Purser
+// renews the token, so that the token in use is not revoked.
 
 import { RenewalEventReason } from '../api/reasons.ts';
 import { toSentence } from '../std/sentence.ts';
@@ -46,7 +46,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
   if (record?.anchor === undefined)
     throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so tokens stay valid until they expire');
   const { uid: current } = record.anchor;
-  // This anchor exists only if another leader has a renewal in progress.
+  // The anchor of the next renewal, which another leader may have in progress.
   const next = toOwnAnchorName(registeredUID, record.tokenDigest);
   let count = 0;
   await runWithConfirmedCredential(run, registered, async (target, namespace) => {
@@ -69,5 +69,7 @@ function formatRegisteredNote({ credential, clock }: CredentialRun): readonly st
   const { expiresAt, boundSecretUID } = parseTokenClaims(registered.token.reveal()) ?? {};
   if (boundSecretUID !== undefined || (expiresAt !== undefined && expiresAt <= clock.now())) return [];
   const until = expiresAt === undefined ? '' : ` until ${formatTimestamp(expiresAt)}`;
-  return [`The token in the registered Secret stays valid${until}; if it was stolen, re-create the service account.`];
+  return [
+    `The token in the registered Secret stays valid${until}; if the token was stolen, run purser cluster revoke NAME --context CONTEXT.`,
+  ];
 }

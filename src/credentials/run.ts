@@ -50,7 +50,7 @@ export interface CredentialRun extends CredentialDeps {
   readonly record: RenewalRecord | undefined;
   /** The Clusters that use the credential, at least one. */
   readonly users: readonly RegisteredCluster[];
-  /** The Cluster through which Purser sends requests, with the latest renewed token; undefined if no registration is usable. */
+  /** The Cluster whose addresses Purser uses, with the latest renewed token; undefined if no registration is usable. */
   readonly registered: RegisteredCluster | undefined;
   readonly terms: RenewalTerms;
   readonly token: TokenInUse | undefined;
@@ -127,7 +127,7 @@ function trackLatest(
   const known = ignoreIssueError(() => readRenewed(credential, state.latest));
   const record = renewed && parseRenewal(renewed, credential.metadata.uid);
   if (isLater(known?.record, onHub?.record.renewedAt ?? record?.retiredAt, now)) return { secret: state.latest, isLost: true };
-  // Kept for its record of anchors, which the hub may lose. Its token is not in use, for example because the registered token was replaced.
+  // `former` is kept for its record of anchors, which the hub may lose. Its token is not in use, for example after a retirement.
   if (onHub === undefined) state.former = (record && renewed) ?? state.latest ?? state.former;
   state.latest = onHub && renewed;
   return { secret: renewed, isLost: false };

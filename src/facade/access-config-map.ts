@@ -1,4 +1,4 @@
-// The ConfigMap that publishes the façade's CA certificate and settings to callers. They are not authorized to read the Secret of the
+// The ConfigMap that publishes the façade's CA certificate and settings to callers, who are not authorized to read the Secret of the
 // serving certificate.
 
 import { isDeepStrictEqual } from 'node:util';

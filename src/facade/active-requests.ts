@@ -110,7 +110,7 @@ export class ActiveRequests {
    * never calls `act`, if no request in progress on the connection has arrived completely. After a call has returned true, later calls
    * return true as well, and ignore `act`.
    */
-  afterResponses(socket: Socket, act: (isCurrent: boolean) => void): boolean {
+  runAfterResponses(socket: Socket, act: (isCurrent: boolean) => void): boolean {
     // Each further chunk of a malformed request leads to another call.
     if (this.#afterResponses.has(socket)) return true;
     if (!this.#findExchanges(socket).some(({ message }) => message.complete)) return false;
@@ -183,7 +183,7 @@ export class ActiveRequests {
     });
   }
 
-  /** Closes the connections of clients that do not read a response that has ended. */
+  /** Closes the connection, or only the HTTP/2 stream, of each client that does not read a completely written response. */
   #closeUnread(): void {
     const now = this.#clock.monotonic();
     for (const exchange of this.#exchanges) {

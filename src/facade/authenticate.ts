@@ -174,7 +174,10 @@ const UNLIMITED: ReviewAdmission = { waitMs: 0, settle: () => {} };
 const TTL_MS: Readonly<Record<TokenUse, number>> = { request: 10_000, stream: 4_000 };
 const MAX_ENTRIES = 10_000;
 
-/** Returns true if the review contains an accepted audience. A server that does not support audiences returns none, and is not trusted. */
+/**
+ * Returns true if all audiences are accepted, or the review contains an accepted one. A server that does not support audiences returns none,
+ * and is not trusted.
+ */
 function isAccepted({ audiences }: Fields, accepted: readonly string[]): boolean {
   if (accepted.length === 0) return true;
   return Array.isArray(audiences) && accepted.some((audience) => audiences.includes(audience));

@@ -64,7 +64,8 @@ export class BodyStream {
   readonly #onFlushed: () => void;
   #source: StreamSource | undefined;
   /**
-   * True until the kernel has accepted the last chunk. Node would concatenate another chunk with it, and keep the larger buffer in memory.
+   * True until the kernel has accepted the last chunk. If another chunk were written earlier, Node would concatenate both chunks, and keep
+   * the larger buffer in memory.
    */
   #isBlocked = false;
   /** The rest of a chunk whose first slices have been written. */

@@ -102,7 +102,7 @@ function createData(namespace: string, old: Secret | undefined, now: number): Re
 
 /** Purser's CA in the Secret. */
 interface ReusableAuthority extends Certificate {
-  /** Content of `ca.crt`, which may also contain other certificates that administrators have added; undefined without Purser's CA. */
+  /** Content of `ca.crt`, which may also contain certificates that administrators have added; undefined if it lacks Purser's CA. */
   readonly bundle: string | undefined;
 }
 

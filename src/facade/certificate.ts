@@ -1,4 +1,4 @@
-// Sources of Purser's serving certificate: files, or a self-signed certificate. Servers check their source for a new certificate
+// Sources of Purser's serving certificate: files, or a new CA that issues the certificate. Servers check their source for a new certificate
 // periodically.
 
 import { readFile } from 'node:fs/promises';

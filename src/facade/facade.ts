@@ -105,13 +105,13 @@ export function createFacade(options: FacadeOptions): Facade {
   };
 }
 
-const PATH = 'orchestrator';
+const DEFAULT_PATH = 'orchestrator';
 /** Limits on requests in progress; streamed responses are excluded. One tenant can use at most half of the connections to a cluster. */
 const QUEUE_LIMITS: SeatLimits = { perTenant: 8, total: 1_024, waitingPerTenant: 64, waiting: 1_024 };
 
 function assembleServer(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
   const { hub, clock, log, settings, reviewLimit, lists } = options;
-  const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
+  const { facadePath = DEFAULT_PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [] } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
   const rateLimiter = new RequestRateLimiter(clock, { perSecond, burst: perSecond * 2 });
@@ -137,7 +137,7 @@ function assembleServer(options: FacadeOptions, certificate: ServingCertificate,
 }
 
 function createTokenRoute({ hub, clients, findRegistration, clock, log, settings, metrics }: FacadeOptions): Route {
-  const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, probeIntervalMs = PROBE_INTERVAL_MS } = settings;
+  const { facadePath = DEFAULT_PATH, protectedNamespaces = PROTECTED_NAMESPACES, probeIntervalMs = PROBE_INTERVAL_MS } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [], facadeAudiences: ownAudiences = [] } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
   const parser = new TokenRequestParser({ defaultAudiences, ownAudiences, limits: toTokenLimits(settings) });

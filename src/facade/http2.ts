@@ -277,12 +277,12 @@ export class Http2Connections {
     });
     stream.once('close', cancel);
     // Node sends the end of the response after this event. A reset before that end would make the client lose the response.
-    stream.once('finish', () => closeAfterEnd(stream, TURNS));
+    stream.once('finish', () => closeAfterEnd(stream, MAX_TURNS));
   }
 }
 
-/** Number of turns of the event loop within which Node sends the end of a response, unless the client does not read. */
-const TURNS = 10;
+/** Maximum number of turns of the event loop in which Node sends the end of a response to a client that reads. */
+const MAX_TURNS = 10;
 
 /** Stops the upload of a body as soon as the end of the response has been sent. Gives up after `turns` turns of the event loop. */
 function closeAfterEnd(stream: ServerHttp2Stream, turns: number): void {

@@ -1,5 +1,6 @@
-// All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts. Add a list of a cluster-scoped kind whose
-// informer every process runs to LISTS, and any other list to LISTS_ON_DEMAND: only these lists follow Roles and RoleBindings.
+// All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts. If its kind is cluster-scoped, and every
+// process runs an informer for the kind, add the list to LISTS; otherwise, add it to LISTS_ON_DEMAND. Only lists on demand follow Roles and
+// RoleBindings.
 
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';

@@ -66,8 +66,8 @@ type ErrorCode = CommonCode | keyof OwnErrors;
 
 /** Errors of all operations. */
 const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
-/** Error codes, besides 400, with which Node.js can reject a request over HTTP/1.1. The response then has no Audit-Id. */
-const UNREAD: ReadonlySet<ErrorCode> = new Set(['408', '431']);
+/** Error codes, besides 400, of HTTP/1.1 requests that Node.js does not pass to the router. These responses have no Audit-Id. */
+const REJECTED_BY_NODE: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
 /** Returns the error responses of an operation: the common ones, those with codes in `more`, and its own. */
 export function createErrorResponses(
@@ -84,7 +84,7 @@ export function createErrorResponses(
 
 function createErrorResponse(code: ErrorCode, method: string, description: string): OpenApiResponse {
   const json = { 'application/json': { schema: createRef('Status') } };
-  const auditId = { ...AUDIT_ID, required: code !== '400' && !UNREAD.has(code) };
+  const auditId = { ...AUDIT_ID, required: code !== '400' && !REJECTED_BY_NODE.has(code) };
   return {
     description,
     headers: {
@@ -99,12 +99,12 @@ function createErrorResponse(code: ErrorCode, method: string, description: strin
 const RETRY_AFTER = createHeader('Time to wait before a retry, in seconds.', { type: 'integer', minimum: 1 });
 
 function createErrorHeaders(code: ErrorCode, method: string): Readonly<Record<string, Header>> {
-  if (code === '405') return { Allow: createHeader('Methods that the path allows.', { type: 'string', enum: allowedMethods(method) }) };
+  if (code === '405') return { Allow: createHeader('Methods that the path allows.', { type: 'string', enum: toAllowValues(method) }) };
   return HEADERS[code] ?? {};
 }
 
-/** Returns the values of the Allow header; a path of lists does not allow HEAD for a watch. */
-function allowedMethods(method: string): readonly string[] {
+/** Returns the possible values of the Allow header. The path of a list does not allow HEAD for a watch. */
+function toAllowValues(method: string): readonly string[] {
   return method === 'GET' ? ['GET, HEAD', 'GET'] : [method];
 }
 

@@ -145,11 +145,17 @@ export const CONTINUE_TOKEN = '^[A-Za-z0-9_-]*$';
 
 /** The properties of a listed kind that appear in its schemas. */
 export interface ListedKind {
-  readonly kind: { readonly group: string; readonly version: string; readonly kind: string; readonly listKind: string };
+  readonly kind: {
+    readonly group: string;
+    readonly version: string;
+    readonly kind: string;
+    readonly listKind: string;
+    readonly namespaced: boolean;
+  };
 }
 
 /** Returns the schema of a list, which refers to the schema of its items. */
-export function toListSchema({ kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
+export function toListSchema({ kind: { group, version, kind, listKind, namespaced } }: ListedKind): OpenApiSchema {
   return describeObject(`One page of ${kind}s.`, {
     apiVersion: describeEnum(`API version of the ${kind}.`, [`${group}/${version}`]),
     kind: describeEnum(listKind, [listKind]),
@@ -168,7 +174,7 @@ export function toListSchema({ kind: { group, version, kind, listKind } }: Liste
       },
       ['remainingItemCount'],
     ),
-    items: { type: 'array', items: createRef(kind), description: 'Objects, sorted by namespace and name.' },
+    items: { type: 'array', items: createRef(kind), description: `${kind}s, sorted by ${namespaced ? 'namespace and name' : 'name'}.` },
   });
 }
 

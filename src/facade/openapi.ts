@@ -159,11 +159,11 @@ function createListOperations(listing: Listing): readonly (readonly [string, { r
       [all, { get: createListOperation(listing, { operationId: `list${kind.kind}`, parameters: [] }) }],
       [`${all}/{name}`, { get: createReadOperation(listing, { operationId: `read${kind.kind}`, parameters: [] }) }],
     ];
-  const parameters = [createPathParameter('namespace', `Namespace of the ${kind.kind}s.`, 'team-a')];
+  const parameters = [createPathParameter('namespace', 'Namespace on the hub.', 'team-a')];
   const namespaced = toListPath(listing, '{namespace}');
   return [
-    [all, { get: createListOperation(listing, { operationId: `list${kind.kind}ForAllNamespaces`, parameters: [] }) }],
-    [namespaced, { get: createListOperation(listing, { operationId: `listNamespaced${kind.kind}`, parameters }) }],
+    [all, { get: createListOperation(listing, { operationId: `list${kind.kind}ForAllNamespaces`, parameters: [] }, ' in all namespaces') }],
+    [namespaced, { get: createListOperation(listing, { operationId: `listNamespaced${kind.kind}`, parameters }, ' in one namespace') }],
     [`${namespaced}/{name}`, { get: createReadOperation(listing, { operationId: `readNamespaced${kind.kind}`, parameters }) }],
   ];
 }
@@ -182,12 +182,13 @@ const LIST_ERRORS = {
 const INT64 = { type: 'integer', format: 'int64' };
 const FLAG = { type: 'boolean' };
 
-function createListOperation(listing: Listing, named: NamedOperation): Operation {
+/** Returns the operation of a list; `scope` is the end of the summary. */
+function createListOperation(listing: Listing, named: NamedOperation, scope = ''): Operation {
   const { kind, listKind } = listing.kind;
   const { operationId, parameters } = named;
   return {
     operationId,
-    summary: `Lists or watches the ${kind}s that the caller may see.`,
+    summary: `Lists or watches the ${kind}s that the caller may see${scope}.`,
     description: `Returns the ${kind}s that RBAC on the hub allows the caller to get or list; either verb is enough, unlike on the hub, where get does not permit a list. A caller without permissions receives an empty list. A watch can start at the resource version of a list. When the caller gains or loses permissions, the watch sends ADDED or DELETED events for the affected ${kind}s.`,
     parameters: [...parameters, ...createListParameters(listing)],
     responses: {

@@ -105,7 +105,7 @@ export class Router {
   }
 
   async #serveRoute(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
-    const served = servedMethods(method, exchange);
+    const served = findServedMethods(method, exchange);
     if (!served.includes(exchange.method)) return createMethodNotAllowedReply(exchange, served.join(', '));
     try {
       return await endpoint(exchange);
@@ -141,7 +141,7 @@ function hasPath({ method }: Exchange): boolean {
 /**
  * Returns the methods that a route serves. HEAD is served as GET, except for a watch, because a response without a body has no events.
  */
-function servedMethods(method: Route['method'], { query }: Exchange): readonly string[] {
+function findServedMethods(method: Route['method'], { query }: Exchange): readonly string[] {
   return method === 'GET' && !readFlag(query, 'watch') ? ['GET', 'HEAD'] : [method];
 }
 
@@ -156,11 +156,12 @@ function createMethodNotAllowedReply({ preferences }: Exchange, allow: string): 
 }
 
 /**
- * Returns the response for any thrown value. For an unexpected error, the response contains only the request ID, which the log also
- * contains.
+ * Returns the response for any thrown value. For an unexpected error, the response contains only the request ID, which identifies the error
+ * in the log.
  */
 function toErrorReply(error: unknown, preferences: Preferences, requestId: string): Reply {
-  const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
+  const message = `the request ${requestId} could not be completed; Purser's log contains the cause`;
+  const known = error instanceof StatusError ? error : internalError(message, { cause: error });
   const reply = createErrorReply(known, preferences);
   return known.code === 401 ? { ...reply, headers: { ...reply.headers, 'www-authenticate': 'Bearer' } } : reply;
 }

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed, type StatusError, statusError, unclassified } from '../kubernetes/status.ts';
-import { orderedJson } from '../kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../std/clock.ts';
 import { type ListeningServer, listen } from '../std/listening.ts';
 import type { ServedRequest } from '../telemetry/metrics.ts';
@@ -182,7 +182,7 @@ const PROTOCOLS = ['h2', 'http/1.1'] as const;
 function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, active: ActiveRequests): void {
   const end = (isCurrent: boolean) => endSoon(socket, isCurrent && !active.isResponding(socket) ? encodeReply(toRejection(code)) : '');
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else if (!active.afterResponses(socket, (isCurrent) => socket.writable && end(isCurrent))) end(true);
+  else if (!active.runAfterResponses(socket, (isCurrent) => socket.writable && end(isCurrent))) end(true);
 }
 
 function rejectConnect(socket: Socket, active: ActiveRequests): void {
@@ -204,6 +204,6 @@ function toRejection(code: string): StatusError {
 }
 
 function encodeReply({ code, status }: StatusError, more = ''): string {
-  const body = `${orderedJson(status)}\n`;
+  const body = `${encodeOrderedJson(status)}\n`;
   return `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\ncontent-type: application/json\r\ncache-control: no-cache, private\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}connection: close\r\n\r\n${body}`;
 }

@@ -18,8 +18,8 @@ export interface NameLookupOptions {
 export type NameLookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * Returns a lookup in the hosts file, then at the name servers, then by the system's resolver, which knows search domains and other
- * directories. It skips the system's resolver if the name servers do not respond.
+ * Returns a lookup in the hosts file, then at the name servers, then by the system's resolver, which also uses search domains and other
+ * sources. The lookup skips the system's resolver if a query to the name servers gets no response.
  */
 export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookupOptions = {}): NameLookup {
   return async (hostname) => {
@@ -74,7 +74,7 @@ function querySystem(hostname: string): Promise<readonly LookupAddress[]> {
   });
 }
 
-/** Returns the local IP address on the route to a server; undefined without a route. Sends nothing. */
+/** Returns the local IP address on the route to a server; undefined without a route. Sends nothing to the server. */
 export async function findLocalAddress(server: string): Promise<string | undefined> {
   const { hostname, port } = new URL(server);
   const host = hostname.replace(/^\[|\]$/g, '');

@@ -1,4 +1,4 @@
-// Credentials for an API server, reloaded when files change or credentials expire.
+// Credentials for an API server, loaded again at intervals, before they expire, and after a 401.
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from '.
 /** Headers of a request and TLS settings of its connection. */
 export interface Identity {
   readonly headers: Readonly<Record<string, string>>;
-  /** Bearer token, or encoded user name and password, in the headers; Purser redacts it in responses. */
+  /** Bearer token, or encoded user name and password, in the headers; Purser redacts it in error responses. */
   readonly secret?: string;
   readonly tls: TlsIdentity;
   /** Digest of `tls`. */
@@ -153,7 +153,10 @@ export class Credentials {
  * half as much as a handshake.
  */
 const CONTEXTS = new BoundedCache<WeakRef<SecureContext>>(4_096);
-/** Minimum interval between reloads after a 401, in milliseconds. A server that rejects all requests would otherwise get each one twice. */
+/**
+ * Minimum interval between reloads after a 401, in milliseconds. Otherwise, while a server rejects all requests, each request would run a
+ * credential plugin again, and would be sent twice if the plugin returns a new token each time.
+ */
 const REJECTED_REREAD_MS = 1_000;
 /** Time before expiry at which credentials are renewed, in milliseconds, so that none expires during a request. */
 const EXPIRY_MARGIN_MS = 10_000;

@@ -1,4 +1,4 @@
-// Connections to one API server: a pool for requests and a pool for watches, both HTTP/1.1. With HTTP/2 all requests would share one
+// Connections to one API server: a pool for requests and a pool for watches, both HTTP/1.1. With HTTP/2, all requests would share one
 // connection and fail with it.
 
 import { isIP, type LookupFunction, type Socket } from 'node:net';

@@ -45,8 +45,8 @@ export interface InformerOptions<T extends ApiObject> {
 }
 
 /**
- * Creates an informer that drops managedFields, which Purser does not read and which double the size of objects. Keeps only the annotations
- * that `keepsAnnotation` selects; all by default.
+ * Creates an informer that drops managedFields, which would double the size of objects. Keeps only the annotations that `keepsAnnotation`
+ * selects; all by default.
  */
 export function createInformer<T extends ApiObject>(options: InformerOptions<T>, keepsAnnotation?: (key: string) => boolean): Informer<T> {
   return createReducedInformer(options, (object) => reduceMetadata(object, keepsAnnotation));

@@ -119,7 +119,7 @@ async function* campaign(
     await attempt(options, { record, tenure }, signal);
     yield tenure.isOurs;
     const nextMs = tenure.isOurs ? retryMs : retryMs * (1 + JITTER * random());
-    // A follower attempts again when the Lease expires, so that no time is lost after the death of the leader.
+    // A follower tries again when the Lease expires, so that it takes over from a failed leader without delay.
     const endMs = (tenure.isOurs ? tenure.endsAt : record.expiresAt) - clock.monotonic();
     await sleep(clock, endMs > 0 ? Math.min(nextMs, endMs) : nextMs, signal);
   }
@@ -163,7 +163,7 @@ interface LeaseRecordOptions {
 class LeaseRecord {
   readonly #options: LeaseRecordOptions;
   readonly #leaseMs: number;
-  /** The Lease as we last wrote it, for renewals without a read. */
+  /** The Lease as this candidate last wrote it, for renewals without a read. */
   #ours: Lease | undefined;
   /** Spec in the last response, its holder, and its expiry: the monotonic time of its last change plus its duration. */
   #seen: { readonly spec: string; readonly expiresAt: number; readonly holder: string } | undefined;

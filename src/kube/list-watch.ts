@@ -29,7 +29,7 @@ export type ListWatchEvent<T extends ApiObject> =
 export interface Cursor {
   /** Resource version of the last consumed event; undefined before the first list and after it expired. */
   resourceVersion: string | undefined;
-  /** Use of paged lists: `never` by default; `next` only for the next list, after a stuck WatchList; `always` if the server rejects WatchList. */
+  /** Use of paged lists: `never` by default; `next` for one list after a stuck WatchList; `always` if the server rejects WatchList. */
   pages: 'never' | 'next' | 'always';
   /** Time of the last list on the monotonic clock, in milliseconds; undefined before the first. */
   listedAt?: number;

@@ -1,4 +1,4 @@
-// Reads, applies and deletes the manifests of this repository.
+// Reads, parses, applies and deletes manifests.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ export async function applyAll(client: KubeClient, objects: readonly ApiObject[]
   for (const object of objects) await client.apply(findResource(object), object, { ...options, force: true });
 }
 
-/** Deletes the objects of the manifests, the last one first; ignores objects that do not exist. */
+/** Deletes the objects, the last one first; ignores objects that do not exist. */
 export async function deleteAll(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
   for (const object of objects.toReversed()) await ignoreReasons(client.delete(findResource(object), nameOf(object), options), 'NotFound');
 }

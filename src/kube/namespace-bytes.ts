@@ -31,7 +31,7 @@ export function recordBytes<T extends object>(object: T, bytes: number): T {
   return object;
 }
 
-/** Returns the approximate size of a value in memory, in bytes. */
+/** Returns the approximate size of a value in memory, in bytes: the length of its JSON. */
 export function estimateBytes(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }

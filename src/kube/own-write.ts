@@ -1,10 +1,10 @@
-// Own writes that an informer has not delivered yet.
+// Purser's writes that an informer has not delivered yet.
 
 import type { ApiObject } from '../api/resources.ts';
 
 const NONE: ReadonlySet<string | undefined> = new Set();
 
-/** An object as it was last written, until the informer delivers that write. */
+/** An object as Purser last wrote it, until the informer delivers that write. */
 export class OwnWrite<T extends ApiObject> {
   #written: T | undefined;
   /** Versions before the write, which the informer may still have. */

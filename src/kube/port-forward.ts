@@ -13,7 +13,7 @@ export interface PodPort {
   readonly port: number;
 }
 
-/** Opens a connection to a port of a pod. Throws a TransportError if the connection to the API server fails or the server rejects it. */
+/** Opens a connection to a port of a pod. Throws a TransportError if the API server is unreachable or rejects the port-forward. */
 export async function forwardPort(transport: Transport, { namespace, pod, port }: PodPort): Promise<Duplex> {
   const path = objectPath(Pods, { namespace, name: pod }, 'portforward');
   const socket = await transport.openWebSocket(path, { ports: String(port) }, 'v4.channel.k8s.io');

@@ -20,7 +20,7 @@ export interface RecorderOptions extends EventReporter {
   readonly onProblem?: (error: unknown) => void;
 }
 
-/** An error that reports events that were dropped because too many were pending. */
+/** Error for events that were dropped because too many were pending. */
 class DroppedEventsError extends Error {
   override readonly name = 'DroppedEventsError';
 }
@@ -52,12 +52,12 @@ export class Recorder {
   }
 
   /** Records an event. Drops it above the rate limit of the object or if too many events of its namespace are pending. */
-  record(object: ApiObject, note: EventContent): void {
+  record(object: ApiObject, content: EventContent): void {
     const subject = toSubject(object);
     if (!this.#isWithinLimit(JSON.stringify(subject))) return;
     const now = this.#options.clock.now();
-    const key = JSON.stringify([subject, note]);
-    const series = this.#series.get(key) ?? { subject, note, firstAt: now, lastAt: now, count: 0, eventName: undefined };
+    const key = JSON.stringify([subject, content]);
+    const series = this.#series.get(key) ?? { subject, content, firstAt: now, lastAt: now, count: 0, eventName: undefined };
     if (!this.#pending.add(subject.namespace ?? '', series)) {
       this.#dropped += 1;
       return;
@@ -128,7 +128,7 @@ export interface EventContent {
 /** Repetitions of one event. */
 export interface Series {
   readonly subject: InvolvedObject;
-  readonly note: EventContent;
+  readonly content: EventContent;
   readonly firstAt: number;
   lastAt: number;
   count: number;
@@ -163,13 +163,13 @@ function namespaceOf(subject: InvolvedObject): string {
 
 /** Returns a new Event for a series; `random` makes its name unique. */
 function toEvent(series: Series, { component, instance }: EventReporter, random: number): Event & { metadata: { name: string } } {
-  const { subject, note, firstAt, lastAt, count } = series;
+  const { subject, content, firstAt, lastAt, count } = series;
   return {
     metadata: { name: createEventName(subject.name, lastAt, random), namespace: namespaceOf(subject) },
     involvedObject: subject,
-    type: note.type,
-    reason: note.reason,
-    message: note.message.slice(0, MAX_MESSAGE_CHARS),
+    type: content.type,
+    reason: content.reason,
+    message: content.message.slice(0, MAX_MESSAGE_CHARS),
     firstTimestamp: formatTimestamp(firstAt),
     lastTimestamp: formatTimestamp(lastAt),
     count,

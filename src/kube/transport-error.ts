@@ -21,7 +21,7 @@ export function toTransportError(request: string, error: unknown): TransportErro
   return new TransportError(codeOf(error), `${request}: ${messageOf(error)}`, options);
 }
 
-/** Returns the code of a system or undici error; `EBADMSG` for a response that is not HTTP, `UNKNOWN` without a code. */
+/** Returns the code of a system or undici error; without a code, `EBADMSG` for a response that is not HTTP, and `UNKNOWN` otherwise. */
 export function codeOf(error: unknown): string {
   const isCoded = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string';
   if (isCoded) return String(error.code);

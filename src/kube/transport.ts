@@ -148,7 +148,7 @@ export class Transport {
     return this.#dialer.connections(identity, purpose, this.streams.failedAt);
   }
 
-  /** Sends a request. After a 401 response, reads the credentials again and, if the credentials have changed, sends the request once more. */
+  /** Sends a request. After a 401, reads the credentials again, and sends the request once more if the credentials have changed. */
   async #exchange<A extends { readonly status: number }>(request: TransportRequest, send: Send<A>, deadline: Deadline): Promise<A> {
     const identity = this.#credentials.fresh ?? (await rejectOnAbort(this.#credentials.identity(), deadline.signal));
     const response = await retryIfClosed(request, () => send(identity), deadline);
@@ -211,8 +211,8 @@ interface OpenedStream {
 /** Minimum wait after which an aborted request is treated as a request without a response, in milliseconds. */
 const MIN_WAIT_MS = 2_000;
 /**
- * Default of `maxBytes`: ten times the maximum size of an object in etcd. Parsing takes several times as much memory, so clients read lists
- * in smaller pages.
+ * Default of `maxBytes`: about ten times the maximum size of an object in etcd. Parsing takes several times as much memory, so clients read
+ * lists in smaller pages.
  */
 const MAX_BYTES = 16 << 20;
 /** Codes of errors on a connection that the server closed. */

@@ -21,7 +21,7 @@ export class BrokenWatchError extends Error {
 }
 
 const NEWLINE = 0x0a;
-/** Maximum length of an event, in bytes: ten times the maximum size of an object in etcd. */
+/** Maximum length of an event, in bytes: about ten times the maximum size of an object in etcd. */
 const MAX_EVENT_BYTES = 16 << 20;
 
 async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

@@ -24,17 +24,17 @@ const TITLES = {
   FieldValueTypeInvalid: 'Invalid value',
 } as const;
 
-/** Returns the error of an invalid value. As in Go, the message contains strings in quotes and other values as JSON. */
+/** Returns the error for an invalid value. As in Go, the message contains strings in quotes and other values as JSON. */
 export function invalidValue(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [formatValue(value), detail]);
 }
 
-/** Returns the error of an invalid struct or list of structs. The message contains the value as JSON with the keys in the given order. */
+/** Returns the error for an invalid struct or list of structs. The message contains the value as JSON with the keys in the given order. */
 export function invalidStruct(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [encodeGoStructJson(value), detail]);
 }
 
-/** Returns the error of an invalid value that is too large or too sensitive for the message. */
+/** Returns the error for an invalid value that is too large or too sensitive for the message. */
 export function invalidOmitted(field: string, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [detail]);
 }

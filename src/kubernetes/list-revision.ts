@@ -18,14 +18,17 @@ export function parseRequestedVersion(text: string, reject: (message: string) =>
   throw reject(`resourceVersion: Invalid value: ${quoteGoString(text)}: ${problem}`);
 }
 
-/** Returns whether a watch sends the existing objects first: as `sendInitialEvents` requests, or by default without a version or at 0. */
+/** Returns whether a watch starts with the existing objects: as `sendInitialEvents` states, by default if resourceVersion is empty or 0. */
 export function hasInitialEvents({ sendInitialEvents, resourceVersion }: ListOptions): boolean {
   return sendInitialEvents ?? parseRequestedVersion(resourceVersion) === 0n;
 }
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Parses the continue token of a list; undefined for a new list. Throws 400 if the token is invalid or combined with a version. */
+/**
+ * Parses the continue token of a list; undefined for a new list. Throws 400 if the token is invalid or combined with a resourceVersion
+ * other than 0.
+ */
 export function parseContinueToken(options: ListOptions): ContinueToken | undefined {
   if (options.continue === '') return undefined;
   const token = decodeContinue(options.continue);
@@ -36,8 +39,8 @@ export function parseContinueToken(options: ListOptions): ContinueToken | undefi
 }
 
 /**
- * Returns whether a list must be at the exact version: with the match `Exact`, or with a limit and without a match. A limit is ignored
- * for a list that names one object.
+ * Returns whether a list must be at exactly the requested version: with `resourceVersionMatch=Exact`, or with a limit and without
+ * resourceVersionMatch. A limit is ignored for a list that names one object.
  */
 export function requiresExactVersion(
   { resourceVersionMatch, limit }: ListOptions,

@@ -92,7 +92,7 @@ export function decide(user: RbacUser, attributes: AccessAttributes, policy: Pol
 }
 
 /** Returns the rules that apply to `user` in a namespace; with an empty namespace, the cluster-wide ones. */
-export function rulesFor(user: RbacUser, namespace: string, policy: Policy): UserRules {
+export function findUserRules(user: RbacUser, namespace: string, policy: Policy): UserRules {
   const found = [...findGrants(user, namespace, policy)];
   const missing = found.filter(({ rules }) => rules === undefined).map(({ binding }) => binding.roleRef);
   return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(formatNotFound) };

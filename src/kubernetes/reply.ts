@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { StatusError } from './status.ts';
 import { formatBody } from './wire/encode.ts';
 import { negotiateError, type Preferences, type Representation } from './wire/negotiate.ts';
-import { orderedJson } from './wire/ordered-json.ts';
+import { encodeOrderedJson } from './wire/ordered-json.ts';
 
 export interface Reply {
   readonly status: number;
@@ -49,7 +49,7 @@ export function createErrorReply(error: StatusError, preferences: Preferences): 
       ...((error.retryAfterSeconds ?? 0) > 0 && { 'retry-after': String(error.retryAfterSeconds) }),
       ...(error.code === 403 && { 'x-content-type-options': 'nosniff' }),
     },
-    body: formatBody(orderedJson(error.status), { mediaType, pretty }),
+    body: formatBody(encodeOrderedJson(error.status), { mediaType, pretty }),
   };
 }
 

@@ -7,7 +7,7 @@ import { objectStruct } from './schema/go-struct.ts';
 import { badRequest, statusError, unclassified } from './status.ts';
 import { encodeItemJson, encodeListFrame, encodeObjectJson, joinList, type ListFrame, type ListParts } from './wire/encode.ts';
 import type { Representation } from './wire/negotiate.ts';
-import { orderedJson } from './wire/ordered-json.ts';
+import { encodeOrderedJson } from './wire/ordered-json.ts';
 
 export interface ListPage {
   readonly items: Iterable<KubeObject>;
@@ -15,7 +15,7 @@ export interface ListPage {
   /** Token of the next page; empty on the last page. */
   readonly continue: string;
   readonly remaining?: number;
-  /** Path of the list; undefined for a list without selfLink, as API servers send it. */
+  /** Path of the list; undefined to omit selfLink, as kube-apiserver does. */
   readonly selfLink?: string;
 }
 
@@ -121,7 +121,7 @@ function encodeTable(object: KubeObject, view: View, hasColumns = true): string 
 function encodeTableFrame(metadata: TableMetadata, view: View, hasColumns = true): ListFrame {
   const { columns } = view.kind.table;
   const { continue: next = '', ...rest } = metadata;
-  const head = orderedJson({
+  const head = encodeOrderedJson({
     kind: 'Table',
     apiVersion: metaVersionOf(view),
     metadata: { resourceVersion: rest.resourceVersion, ...(next !== '' && { continue: next }), ...remainingOf(rest) },
@@ -135,7 +135,7 @@ function remainingOf({ remainingItemCount }: TableMetadata): object {
 }
 
 function encodeRow(object: KubeObject, view: View): string {
-  const cells = orderedJson(view.kind.table.cells(withName(object), view.now));
+  const cells = encodeOrderedJson(view.kind.table.cells(withName(object), view.now));
   return `{"cells":${cells},"object":${encodeRowObject(object, view)}}`;
 }
 

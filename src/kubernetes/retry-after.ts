@@ -16,8 +16,8 @@ const MIN_MS = 1_000;
 const MAX_MS = 300_000;
 
 /**
- * Returns the requested delay in milliseconds: API errors contain seconds, IssueErrors milliseconds. The result can have any type, because
- * servers can send any type; undefined if no delay was requested.
+ * Returns the requested delay in milliseconds: a StatusError contains seconds, an IssueError milliseconds; undefined if no delay was
+ * requested. The property `retryAfterMs` of other errors can have any type.
  */
 function requestedDelayMsOf(error: unknown): unknown {
   if (!(error instanceof StatusError)) return error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;

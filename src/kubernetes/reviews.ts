@@ -163,16 +163,16 @@ export interface ReviewKind {
   readonly schema: Schema;
 }
 
-function review(group: string, kind: string, namespaced: boolean, schema: Schema): ReviewKind {
+function createReviewKind(group: string, kind: string, namespaced: boolean, schema: Schema): ReviewKind {
   const singular = kind.toLowerCase();
   return { group, version: 'v1', kind, plural: `${singular}s`, singular, namespaced, schema };
 }
 
-/** The review endpoints, in the order of discovery. */
+/** All review kinds, in the order in which discovery lists them. */
 export const reviewKinds: readonly ReviewKind[] = [
-  review('authentication.k8s.io', 'SelfSubjectReview', false, SELF_SUBJECT_REVIEW),
-  review('authentication.k8s.io', 'TokenReview', false, TOKEN_REVIEW),
-  review('authorization.k8s.io', 'SelfSubjectAccessReview', false, SELF_SUBJECT_ACCESS_REVIEW),
-  review('authorization.k8s.io', 'SelfSubjectRulesReview', false, SELF_SUBJECT_RULES_REVIEW),
-  review('authorization.k8s.io', 'SubjectAccessReview', false, SUBJECT_ACCESS_REVIEW),
+  createReviewKind('authentication.k8s.io', 'SelfSubjectReview', false, SELF_SUBJECT_REVIEW),
+  createReviewKind('authentication.k8s.io', 'TokenReview', false, TOKEN_REVIEW),
+  createReviewKind('authorization.k8s.io', 'SelfSubjectAccessReview', false, SELF_SUBJECT_ACCESS_REVIEW),
+  createReviewKind('authorization.k8s.io', 'SelfSubjectRulesReview', false, SELF_SUBJECT_RULES_REVIEW),
+  createReviewKind('authorization.k8s.io', 'SubjectAccessReview', false, SUBJECT_ACCESS_REVIEW),
 ];

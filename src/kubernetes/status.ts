@@ -116,7 +116,7 @@ export async function ignoreReasons<T>(request: Promise<T>, ...expected: readonl
   }
 }
 
-/** Creates any API error; the functions below create the common ones. */
+/** Creates an API error with a reason; the functions below create the common ones. */
 export function statusError(reason: StatusReason, message: string, details?: StatusDetails, options?: ErrorOptions): StatusError {
   return new StatusError(
     {

@@ -2,7 +2,7 @@
 
 import type { Table, TableColumn } from './kind.ts';
 import type { KubeObject } from './object.ts';
-import { humanDuration } from './wire/go-duration.ts';
+import { formatHumanDuration } from './wire/go-duration.ts';
 
 /** Returns a text column. kubectl shows `wide` columns only with `-o wide`. */
 export function createColumn(name: string, description: string, wide: 'wide' | 'always' = 'always'): TableColumn {
@@ -39,5 +39,5 @@ export function toAge({ metadata }: KubeObject, now: number): string {
 
 /** Returns the time that has passed since `time`, in kubectl's format; `<unknown>` if `time` is missing. */
 export function formatElapsed(time: string | null | undefined, now: number): string {
-  return time === undefined || time === null ? '<unknown>' : humanDuration(now - Date.parse(time));
+  return time === undefined || time === null ? '<unknown>' : formatHumanDuration(now - Date.parse(time));
 }

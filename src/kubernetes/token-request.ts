@@ -55,13 +55,13 @@ export interface ServiceAccountName {
   readonly name: string;
 }
 
-/** Throws 400 if the namespace of the request differs from the namespace in its path. */
+/** Throws 400 if the body names a namespace other than the one in the path. */
 export function checkNamespace({ metadata }: TokenRequest, { namespace }: ServiceAccountName): void {
   if (!metadata.namespace || metadata.namespace === namespace) return;
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
-/** Throws 422 if the service account of the request differs from the one in its path. */
+/** Throws 422 if the body names a service account other than the one in the path. */
 export function checkName({ metadata }: TokenRequest, { name }: ServiceAccountName): void {
   if (!metadata.name || metadata.name === name) return;
   throw invalid(TOKEN_REQUEST_NAME, name, [
@@ -69,7 +69,7 @@ export function checkName({ metadata }: TokenRequest, { name }: ServiceAccountNa
   ]);
 }
 
-/** Throws 409 if the request has a different UID than the service account. */
+/** Throws 409 if the body contains a UID other than that of the service account. */
 export function checkUid({ metadata: { uid } }: TokenRequest, serviceAccount: ServiceAccountName & { readonly uid: string }): void {
   if (!uid || uid === serviceAccount.uid) return;
   const why = `the UID in the token request (${uid}) does not match the UID of the service account (${serviceAccount.uid})`;

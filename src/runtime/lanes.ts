@@ -15,7 +15,7 @@ export interface Limits {
   /** Maximum number of running keys in one lane; less than `concurrency`, or one lane can block the others. */
   readonly concurrencyPerLane: number;
   /**
-   * Maximum ratio between the slots that one tenant holds and the slots that are free, in a lane and in total. With 8 a single tenant
+   * Maximum ratio between the slots that one tenant holds and the slots that are free, in a lane and in total. With 8, a single tenant
    * holds at most 8/9 of the slots, so that a new tenant never waits for a tenant whose keys hang. Infinity for no limit.
    */
   readonly tenantShare: number;

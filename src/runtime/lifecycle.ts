@@ -22,7 +22,7 @@ export interface Component {
 export const STOP_MS = 1_000;
 
 /** A component that did not stop cleanly. */
-export interface Leftover {
+export interface StopFailure {
   readonly name: string;
   readonly error: unknown;
 }
@@ -40,7 +40,7 @@ export class Lifecycle {
   /** Running components, in start order. */
   readonly #started: Component[] = [];
   #starting: Promise<void> = Promise.resolve();
-  #stopped: Promise<readonly Leftover[]> | undefined;
+  #stopped: Promise<readonly StopFailure[]> | undefined;
 
   constructor(components: readonly Component[], clock: Clock) {
     this.#components = components;
@@ -59,7 +59,7 @@ export class Lifecycle {
   }
 
   /** Stops all started components and returns those that did not stop cleanly. Every call returns the same result. */
-  stop(): Promise<readonly Leftover[]> {
+  stop(): Promise<readonly StopFailure[]> {
     this.#stopped ??= this.#stopAll();
     return this.#stopped;
   }
@@ -74,19 +74,19 @@ export class Lifecycle {
     }
   }
 
-  async #stopAll(): Promise<readonly Leftover[]> {
+  async #stopAll(): Promise<readonly StopFailure[]> {
     this.#stopping.abort(new Error('stopped during startup'));
     await this.#starting.catch(() => {});
-    const leftovers: Leftover[] = [];
+    const failures: StopFailure[] = [];
     for (const component of this.#started.toReversed()) {
       const { name, stopMs = STOP_MS } = component;
       try {
         await this.#within(stopMs, `${name} did not stop in time`, (late) => component.stop(late));
       } catch (error) {
-        leftovers.push({ name, error });
+        failures.push({ name, error });
       }
     }
-    return leftovers;
+    return failures;
   }
 
   /** Runs work with a timeout in milliseconds; does not wait for work that ignores its signal. */

@@ -83,8 +83,8 @@ export function fieldChanged<T extends ApiObject>(read: (object: T) => unknown):
 export const labelsChanged: Predicate<ApiObject> = fieldChanged(({ metadata }) => metadata.labels);
 
 /**
- * Matches a status that Purser did not write. `written` returns the last status that was sent for a key; record it before sending,
- * because the watch event may arrive before the response.
+ * Matches a status that Purser did not write. `written` returns the last status that was sent for a key; record each status before sending
+ * it, because the watch event may arrive before the response.
  */
 export function statusChangedByOthers<T extends ApiObject & WithStatus>(written: (key: string) => unknown): Predicate<T> {
   const isOther = onUpdate<T>((object, previous) => differ(object.status, previous.status));

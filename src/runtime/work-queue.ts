@@ -3,7 +3,7 @@
 import { KeyHeap } from '../std/key-heap.ts';
 import { type Flow, Lanes, type Limits, type QueuePosition } from './lanes.ts';
 
-/** Request to reconcile a key at a time. */
+/** Request to reconcile a key at a given time. */
 export interface Request<K> {
   readonly key: K;
   readonly dueAt: number;
@@ -109,7 +109,7 @@ export class WorkQueue<K> {
     for (const [key, { againAt }] of this.#running) if (againAt !== undefined) this.add(key, now);
   }
 
-  /** True if the last call of `order` left due keys. */
+  /** True if the last call of `order` left due keys waiting. */
   get isOrdering(): boolean {
     return this.#backlog !== undefined;
   }

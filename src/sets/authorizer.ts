@@ -16,7 +16,7 @@ import { type IssueRequest, issueRequestOf, requesterKeyOf, requesterOf } from '
 export interface SetAuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: Pick<SetView, 'permissions' | 'hasRequester'>;
-  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
+  /** Namespaces on target clusters that the name of a whole cluster or set in a rule does not cover; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Writes of the ManagedTokens of a set: creation with POST, changes with server-side apply, removal after repeated checks.
+// Writes of the ManagedTokens of a set: creation with POST, changes with server-side apply or a merge patch, removal after repeated checks.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup, Version } from '../api/names.ts';

@@ -41,9 +41,12 @@ const MAX_REQUESTS = 256;
 const LIST_MS = 300_000;
 /** Minimum time between two updates of one ClusterProfile, in milliseconds, as KEP-4322 requests. */
 const UPDATE_MS = 30_000;
-/** Delay before the next attempt after a rejection, and between lists during a name conflict, in milliseconds. */
+/**
+ * Delay before the next attempt after a rejection or if the hub does not serve ClusterProfiles, and between lists during a name conflict,
+ * in milliseconds.
+ */
 const RETRY_MS = 60_000;
-/** Delay before the next run after a conflict, after the first condition or after an incomplete list, in milliseconds. */
+/** Delay before the next run after a conflict, after an incomplete list, or after the condition is first written, in milliseconds. */
 const CONFLICT_MS = 1_000;
 
 /** Maximum number of ClusterProfiles per page of a list: a tenant can write 1.5 MB to each, and several sets list at the same time. */
@@ -51,6 +54,8 @@ const PAGE_LIMIT = 16;
 
 const CRD = `clusterprofiles.${InventoryGroup}`;
 const MISSING_CRD_REMEDY = `Install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false.`;
+const FORBIDDEN_REMEDY =
+  'If a permission is missing, apply deploy/base/access.yaml or update the chart; otherwise, change the quota or the admission policy.';
 
 const OVERRIDDEN =
   'the hub does not store the fields that Purser writes. Check admission webhooks, and the version of the CustomResourceDefinition';
@@ -63,9 +68,9 @@ interface ProfileWrite {
 }
 
 /**
- * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the
- * ClusterProfilesPublished condition; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws
- * if the run must be retried.
+ * Publishes the ClusterProfiles of a set, and removes those that the set no longer needs. Returns the state of the ClusterProfilesPublished
+ * condition; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the run must be
+ * retried.
  */
 export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none' | undefined> {
   const { profiles } = run.tracked;
@@ -86,7 +91,7 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
 async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none' | undefined> {
   try {
     const kept = run.set.spec.clusterProfiles ? listKeptNames(run, members) : new Set<string>();
-    await refresh(run, kept);
+    await refreshProfiles(run, kept);
     return run.tracked.profiles.listedAt === undefined ? undefined : await writeProfiles(run, members, kept);
   } catch (error) {
     run.signal.throwIfAborted();
@@ -97,7 +102,9 @@ async function attempt(run: SetRun, members: readonly Member[]): Promise<Profile
       // Without the CustomResourceDefinition, there are no ClusterProfiles left to remove.
       return isEnabled ? block(run, toProfilesAspect('CustomResourceMissing', { remedy: MISSING_CRD_REMEDY })) : 'none';
     }
-    if (hasReason(error, 'Forbidden')) return block(run, toProfilesAspect('Forbidden', { detail: cleanMessage(error.message) }));
+    if (hasReason(error, 'Forbidden')) {
+      return block(run, toProfilesAspect('Forbidden', { detail: cleanMessage(error.message), remedy: FORBIDDEN_REMEDY }));
+    }
     throw error;
   }
 }
@@ -113,11 +120,11 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
 }
 
 /**
- * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has any, or every minute during a name
- * conflict. The list contains all of Purser's ClusterProfiles in the namespace. A tenant can create any number of ClusterProfiles, so each
- * page is charged to the namespace.
+ * Lists the ClusterProfiles if they are not known, and then every five minutes while the set has or needs any, or every minute during a
+ * name conflict. The list contains all ClusterProfiles in the namespace that have Purser's label. A tenant can create any number of them,
+ * so each page is charged to the namespace.
  */
-async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
+async function refreshProfiles(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
   const { hub, set, tracked, clock, budgets, signal } = run;
   const { profiles } = tracked;
   const { namespace } = set.metadata;
@@ -190,7 +197,7 @@ function reportResult(run: SetRun): ProfilesAspect {
   return rejection === undefined ? toProfilesAspect('Published') : toProfilesAspect('WriteFailed', { detail: rejection });
 }
 
-/** Returns the names of ClusterProfiles to keep: those of members, and of ManagedTokens that are about to be removed. */
+/** Returns the names of ClusterProfiles to keep: those of members, and those of surplus ManagedTokens until their removal. */
 function listKeptNames({ set, view, tracked }: SetRun, members: readonly Member[]): ReadonlySet<string> {
   const { namespace, name, uid } = set.metadata;
   const tokens = view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(({ metadata }) => {
@@ -200,9 +207,9 @@ function listKeptNames({ set, view, tracked }: SetRun, members: readonly Member[
 }
 
 /**
- * Returns the connection to publish for a member: the pinned connection once Purser has written it to the Secret, or else the last
- * connection that Purser wrote; undefined before the first write. A tenant who changes the Secret must not change the server to which
- * consumers send its token.
+ * Returns the connection to publish for a member: the pinned connection if Purser has written it to the Secret, or else the last connection
+ * for which this process found such a write; undefined if there is none. A tenant who changes the Secret must not change the server to
+ * which consumers send its token.
  */
 function resolveAccess(run: SetRun, { token }: Member): ClusterAccess | undefined {
   const { set, view, tracked } = run;

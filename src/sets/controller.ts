@@ -283,8 +283,8 @@ function findSetsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): re
 }
 
 /**
- * Emits the keys of the candidates that contain a changed Cluster. Several changes to a Cluster before the search are one change: the queue
- * stays small, no matter how often a user changes a Cluster.
+ * Emits the keys of the candidates that contain a changed Cluster. Merges several changes to a Cluster before the search into one, so that
+ * the queue stays small, no matter how often a user changes a Cluster.
  */
 function findSetsOfClusters(
   candidates: () => readonly StoredSet[],
@@ -311,9 +311,9 @@ function findSetsOfClusters(
 }
 
 /**
- * Searches for the sets that contain a Cluster in one of these states, or have a ManagedToken for the Cluster, perhaps created in a state
- * in between. Yields the key of each such set, and undefined for each other set. Other sets must not run: a run delays the next run of the
- * set, and would thus reveal a Cluster that the requester must not learn about.
+ * Searches for the sets that contain a Cluster in one of these states, or have a permitted ManagedToken for the Cluster, which a run
+ * between the two states may have created. Yields the key of each such set, and undefined for each other set. Other sets must not run: a
+ * run delays the next run of the set, and would thus reveal a Cluster that the requester must not learn about.
  */
 function* searchSetsOfCluster(
   name: string,

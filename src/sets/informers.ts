@@ -138,7 +138,7 @@ export function resolveSelector({ spec }: StoredSet): LabelSelector | SelectorEr
   return selector;
 }
 
-/** Returns whether a set selects a Cluster. A Cluster that is being deleted is no longer registered, regardless of its finalizers. */
+/** Returns whether a set selects a Cluster. A Cluster that is being deleted is not selected, regardless of its finalizers. */
 export function selectsCluster(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
   const selector = resolveSelector(set);
   return !(selector instanceof SelectorError) && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);

@@ -138,7 +138,7 @@ async function observe(run: SetRun): Promise<SetObservation> {
     const clusterName = cluster.metadata.name;
     const token = tokenOf(toChildName(name, clusterName));
     const isAllowed = hasRequester && hasPermission(cluster);
-    // Without permission to issue, a cluster is neither a member nor reported, unless its ManagedToken is permitted as it is.
+    // A cluster for which the requester may not issue is neither a member nor reported, unless its ManagedToken is permitted as it is.
     if (!isAllowed && !isPermitted(run, token, cluster)) return [];
     if (token !== undefined && !isControlledBy(token, set.metadata.uid)) memory.awaitName(objectKeyOf(token), key);
     const rendering = isAllowed ? resolveRendering(set, cluster, token) : { missing: describePermission(set, clusterName) };
@@ -238,7 +238,7 @@ async function writeStatus(run: SetRun, set: StoredSet, next: ManagedTokenSetSta
   const waitMs = tracked.statusAt + STATUS_MS - clock.monotonic();
   if (waitMs > 0) return requeue(clock.now() + waitMs);
   await sendStatus(run, set, next);
-  for (const note of toEvents(set.status ?? {}, next)) recorder.record(set, note);
+  for (const event of toEvents(set.status ?? {}, next)) recorder.record(set, event);
 }
 
 async function sendStatus({ hub, tracked, clock, signal }: SetRun, set: StoredSet, status: ManagedTokenSetStatus): Promise<StoredSet> {

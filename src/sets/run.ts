@@ -13,7 +13,7 @@ import type { TrackedSet, TrackedSets } from './tracked-set.ts';
 
 /** Settings of the operator for ManagedTokenSets. */
 export interface SetSettings {
-  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
+  /** Namespaces on target clusters that the name of a whole cluster or set in a rule does not cover; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   /** Namespaces with cluster credentials, in which sets are rejected. */
   readonly credentialNamespaces: readonly string[];
@@ -34,8 +34,8 @@ export interface SetDeps {
   readonly memory: TrackedSets;
   readonly authorizer: SetAuthorizer;
   /**
-   * Budgets of namespaces. Charges must not depend on Clusters that a requester must not learn about: the charges would reveal the number
-   * of such Clusters.
+   * Budgets of namespaces. Charges must not depend on Clusters that a requester must not learn about: otherwise, they would reveal the
+   * number of such Clusters.
    */
   readonly budgets: NamespaceBudgets;
 }

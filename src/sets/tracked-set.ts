@@ -159,8 +159,9 @@ export class TrackedSet {
   }
 
   /**
-   * Forgets writes of clusters not in `clusters`, checks and approvals of UIDs not in `surplus`, and removals of UIDs not in `informed`.
-   * Keeps the time of the next check: a label of a Cluster that changes again and again must not cause a check at each change.
+   * Forgets failed and overridden writes of clusters not in `clusters`, checks and approvals of UIDs not in `surplus`, and removals of UIDs
+   * not in `informed`. Keeps the time of the next check: a label of a Cluster that changes again and again must not cause a check at each
+   * change.
    */
   prune({ clusters, surplus, informed }: ObservedNames, now: number): void {
     for (const map of [this.#failedWrites, this.#overridden]) {

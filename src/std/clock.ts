@@ -1,4 +1,4 @@
-// Time as a dependency: all code waits through a Clock, which tests replace.
+// Time and timers as a dependency, which tests replace.
 
 /** Current time and timers. */
 export interface Clock {

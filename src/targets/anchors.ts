@@ -1,5 +1,5 @@
 // Anchors: Secrets on a target, in the namespace of a service account, that tokens of the service account are bound to. Deleting an anchor
-// revokes its tokens. Purser identifies an anchor by its name, which contains the UID of the ManagedToken, because users of the target can
+// revokes its tokens. Purser deletes an anchor by its name, which contains the UID of the ManagedToken, because users of the target can
 // remove labels.
 
 import { Label, LabelValue } from '../api/names.ts';
@@ -17,9 +17,9 @@ export interface AnchorName {
 }
 
 /**
- * Finds or creates the anchor, with the service account as its owner, and returns its UID. Replaces an anchor that has another owner or is
- * being deleted. Throws an IssueError if a request fails, if the service account does not exist, if tokens must not be issued for the
- * namespace, or if a Secret with this name lacks Purser's label.
+ * Finds or creates the anchor, with the service account as its owner, and returns the UID of the anchor. Replaces an anchor that has
+ * another owner or is being deleted. Throws an IssueError if a request fails, if the service account does not exist, if tokens must not be
+ * issued for the namespace, or if a Secret with this name lacks Purser's label.
  */
 export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAccount: string, signal: AbortSignal): Promise<string> {
   const { namespace } = anchor;
@@ -43,8 +43,8 @@ export async function hasAnchor(target: Target, anchor: AnchorName, signal: Abor
 }
 
 /**
- * Deletes an anchor and returns whether it existed. Throws an IssueError if it may still exist. Call it only if Purser may have
- * created an anchor with this name: it deletes the Secret regardless of its labels.
+ * Deletes an anchor and returns whether the anchor existed. Throws an IssueError if the anchor may still exist. Deletes the Secret
+ * regardless of its labels, so only call this function if Purser may have created an anchor with this name.
  */
 export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
   const found = await readAnchor(target, anchor, signal);

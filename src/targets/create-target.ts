@@ -108,7 +108,7 @@ const MAX_BYTES = 65_536;
 
 /**
  * Creates the target of the hub, with Purser's own client. Purser never connects to the addresses of this Cluster, and writes the address
- * that it uses itself to Secrets.
+ * of its own client to Secrets.
  */
 function createHubTarget(cluster: Cluster, settings: TargetSettings): Target {
   const { clock, hub } = settings;
@@ -127,7 +127,7 @@ function notHubCluster({ metadata }: Cluster): IssueError {
   const text = 'spec.authInfo.controller.kind can be ServiceAccount only in the Cluster that --hub-cluster names';
   return new IssueError(
     'CredentialMissing',
-    `${text}. Set --hub-cluster to ${metadata.name}, or set spec.authInfo.controller.kind to Secret`,
+    `${text}. Set spec.authInfo.controller.kind to Secret or, if ${metadata.name} represents the hub, set --hub-cluster to ${metadata.name}`,
   );
 }
 

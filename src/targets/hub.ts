@@ -47,7 +47,7 @@ export function toHubEndpoints({ client }: HubSettings): PinnedEndpoints {
  */
 export function isHubAddress(hub: HubSettings, servers: readonly string[]): boolean {
   const own = toHubEndpoints(hub).servers;
-  return servers.some((server) => own.includes(server) || POD_NAMES.test(new URL(server).hostname));
+  return servers.some((server) => own.includes(server) || API_SERVER_NAMES.test(new URL(server).hostname));
 }
 
 /**
@@ -100,7 +100,7 @@ export class HubIdentity {
 }
 
 /** DNS names of the API server inside a cluster. */
-const POD_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
+const API_SERVER_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
 const KUBE_SYSTEM = { name: 'kube-system' };
 
 /** Returns the response; undefined if its status is 401, 403 or 404. Throws an IssueError for all other errors. */

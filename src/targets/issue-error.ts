@@ -11,12 +11,12 @@ import { omitUndefined } from '../std/omit-undefined.ts';
 import { redactSecret } from '../std/sensitive.ts';
 
 /** Reasons of IssueErrors. */
-export type IssueFailure = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
+export type IssueErrorReason = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
 
 export interface IssueErrorOptions {
   /** Delay that the server requested before the next request, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** Status of the response, if the target rejected or throttled the request; does not contain Purser's credential. */
+  /** Status of the error response; for a target, only if it rejected or throttled the request. Does not contain Purser's credential. */
   readonly status?: Status;
   /** Code of a network error, such as `ECONNREFUSED`. */
   readonly code?: string;
@@ -29,7 +29,7 @@ export interface IssueErrorOptions {
 /** An error with a machine-readable reason. The message is one line for operators and contains no token. */
 export class IssueError extends Error {
   override readonly name = 'IssueError';
-  readonly reason: IssueFailure;
+  readonly reason: IssueErrorReason;
   /** Variable part of the message, which may name addresses and Secrets; may be empty. */
   readonly detail: string;
   readonly retryAfterMs?: number;
@@ -39,7 +39,7 @@ export class IssueError extends Error {
   /** True if only a change to the Cluster, its credential or the ManagedToken can end the failure, so a retry is pointless. */
   readonly isLasting: boolean;
 
-  constructor(reason: IssueFailure, detail = '', options: IssueErrorOptions = {}) {
+  constructor(reason: IssueErrorReason, detail = '', options: IssueErrorOptions = {}) {
     const { status, code, accountUID, isLasting = isLastingReason(reason) } = options;
     const cleaned = cleanMessage(detail);
     super(cleaned === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleaned}`);
@@ -57,7 +57,7 @@ export class IssueError extends Error {
  * Waits for a response from the hub. If the request fails, throws the abort reason of an aborted `signal`, an IssueError unchanged, or any
  * other error as an IssueError with `reason`.
  */
-export async function rethrowAsIssueError<T>(response: Promise<T>, reason: IssueFailure, signal: AbortSignal): Promise<T> {
+export async function rethrowAsIssueError<T>(response: Promise<T>, reason: IssueErrorReason, signal: AbortSignal): Promise<T> {
   try {
     return await response;
   } catch (error) {
@@ -92,7 +92,7 @@ export function isLastingReason(reason: string): boolean {
   return LASTING_REASONS.has(reason);
 }
 
-const LASTING_REASONS: ReadonlySet<string> = new Set<IssueFailure>([
+const LASTING_REASONS: ReadonlySet<string> = new Set<IssueErrorReason>([
   'CredentialMissing',
   'CredentialNotForCluster',
   'EndpointNotPinned',
@@ -102,7 +102,7 @@ const LASTING_REASONS: ReadonlySet<string> = new Set<IssueFailure>([
   'InvalidSpec',
 ]);
 
-const MEANINGS: Readonly<Record<IssueFailure, string>> = {
+const MEANINGS: Readonly<Record<IssueErrorReason, string>> = {
   ...FailureReason,
   ServiceAccountRecreated: IssueReason.ServiceAccountRecreated,
   InvalidSpec: ReadyReason.InvalidSpec,
@@ -179,7 +179,7 @@ const NO_BUNDLE = 'the Cluster has no caBundle, so Purser trusts only public cer
 /** Error codes of TLS alerts with which a server rejects Purser's client certificate. */
 const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 
-function toTransportReason(code: string): IssueFailure {
+function toTransportReason(code: string): IssueErrorReason {
   if (code === 'ERR_ADDRESS_REFUSED') return 'AddressNotAllowed';
   if (TIMEOUTS.has(code)) return 'ClusterTimeout';
   if (UNREADABLE.test(code)) return 'ResponseUntrusted';
@@ -191,7 +191,7 @@ function isUnverified(code: string): boolean {
   return UNVERIFIED.test(code);
 }
 
-function toStatusReason(code: number, message: string): IssueFailure {
+function toStatusReason(code: number, message: string): IssueErrorReason {
   if (code < 400) return 'ResponseUntrusted';
   if (code === 401) return 'CredentialRejected';
   if (code === 403) return toForbiddenReason(message);
@@ -204,7 +204,7 @@ function toStatusReason(code: number, message: string): IssueFailure {
  * Returns the reason of a 403 response. Authorizers name the user and the verb in their message; admission plugins, which reject the
  * request itself, do not.
  */
-function toForbiddenReason(message: string): IssueFailure {
+function toForbiddenReason(message: string): IssueErrorReason {
   if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
   return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'RequestRejected';
 }

@@ -69,8 +69,8 @@ export async function issueTokenWithBody(
 }
 
 /**
- * Requests a token for Purser's own service account, with the audiences of the API server; `issueToken` rejects such requests. Only the
- * renewal of Purser's credential may call this function. Throws an IssueError if the request fails, or the reason of `signal` if it is
+ * Requests a token for Purser's own service account, which `issueToken` rejects, with the audiences of the API server. Only the renewal of
+ * Purser's credential may call this function. Throws an IssueError if the request fails, or the reason of `signal` if it is
  * aborted.
  */
 export async function issueOwnToken(target: Target, request: Omit<TargetTokenRequest, 'audiences'>, signal: AbortSignal): Promise<Grant> {

@@ -121,8 +121,8 @@ export class Target {
     this.#admit();
   }
 
-  /** Returns a caller that sends probes, even while the circuit is open. Any response other than 502, 503 and 504 closes the circuit. */
-  prober(deadlineMs: number): TargetCaller {
+  /** Creates a caller that sends probes, even while the circuit is open. Any response other than 502, 503 and 504 closes the circuit. */
+  createProber(deadlineMs: number): TargetCaller {
     return { credential: this.credential, call: (request, signal) => this.#probe(request, deadlineMs, signal) };
   }
 

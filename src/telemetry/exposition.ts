@@ -25,7 +25,7 @@ function encodeLabels(labels: Labels): string {
     .join(',');
 }
 
-/** Yields the text of the families in pieces; other work can run between two pieces. */
+/** Yields the text of the families in pieces; other work can run after each piece of at least `PIECE_LENGTH`. */
 export async function* encodeFamilies(families: readonly Family[]): AsyncGenerator<string> {
   for (const family of families) {
     const { name, help, type } = family;
@@ -145,21 +145,21 @@ export type ExceededBudget = readonly [namespace: string, budget: Budget];
 /** Returns a gauge for the namespaces that `over` yields at each scrape. */
 export function createBudgetGauge(over: () => Iterable<ExceededBudget>): Family {
   return {
-    name: NAME,
+    name: BUDGET_GAUGE,
     help: '1 for each namespace that exceeds a budget; for each budget, namespaces after the first 20 share the namespace label "other".',
     type: 'gauge',
     *samples() {
       const namespaces = new Map<Budget, Set<string>>();
       for (const [namespace, budget] of over()) namespaces.set(budget, (namespaces.get(budget) ?? new Set()).add(namespace));
       for (const [budget, names] of namespaces) {
-        for (const namespace of names.values().take(MAX_NAMED)) yield formatSample(NAME, { namespace, budget }, 1);
-        if (names.size > MAX_NAMED) yield formatSample(NAME, { namespace: 'other', budget }, 1);
+        for (const namespace of names.values().take(MAX_NAMED)) yield formatSample(BUDGET_GAUGE, { namespace, budget }, 1);
+        if (names.size > MAX_NAMED) yield formatSample(BUDGET_GAUGE, { namespace: 'other', budget }, 1);
       }
     },
   };
 }
 
-const NAME = 'purser_namespace_over_budget';
+const BUDGET_GAUGE = 'purser_namespace_over_budget';
 /** Maximum number of namespaces that the gauge names for each budget. */
 const MAX_NAMED = 20;
 

@@ -1,4 +1,4 @@
-// Log lines: JSON, or one readable line on a terminal.
+// Log lines: JSON, or readable text on a terminal.
 
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino';
 import { omitUndefined } from '../std/omit-undefined.ts';

@@ -1,4 +1,5 @@
-// Metrics of the process. process-metrics.ts declares those that prom-client keeps, object-gauges.ts the gauges of Kubernetes objects.
+// All metrics of the process. process-metrics.ts declares the metrics that prom-client stores; object-gauges.ts creates the gauges of
+// Kubernetes objects.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -33,7 +34,7 @@ export interface MetricsOptions {
 export interface IssuanceAttempt {
   readonly cluster: string;
   readonly result: 'success' | 'failure';
-  /** Reason to issue the token, or reason of the failure; `Requested` for a request to the façade. */
+  /** Reason to issue the token (`Requested` for a request to the façade), or reason of the failure. */
   readonly reason: Reason | StatusReason | 'Requested';
   /** Duration of the issuance; undefined if it was not measured. */
   readonly durationMs?: number;
@@ -52,7 +53,7 @@ export interface Run {
 export interface ServedRequest {
   readonly route: string;
   readonly code: number;
-  /** Duration of the request; undefined for a watch. */
+  /** Duration of the request; undefined for a watch or a large list, whose response is streamed. */
   readonly durationMs: number | undefined;
 }
 
@@ -179,7 +180,7 @@ export class Metrics {
     if (durationMs !== undefined) this.#declared.requestDuration.observe({ route }, durationMs / 1_000);
   }
 
-  /** Yields all metrics in the Prometheus text format; other work can run between two pieces. */
+  /** Yields all metrics in the Prometheus text format; other work can run between large pieces. */
   async *text(): AsyncGenerator<string> {
     yield await this.#registry.metrics();
     yield* encodeFamilies(this.#families);

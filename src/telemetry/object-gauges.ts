@@ -105,7 +105,7 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
 const PROGRESS: ReadonlySet<string> = new Set([...Object.keys(SetReason), 'InvalidSpec']);
 const PROFILES: ReadonlySet<string> = new Set(Object.keys(ProfileReason));
 
-/** Returns the reason of a condition if it is a known one; otherwise `Unknown`. */
+/** Returns the reason of a condition; `Unknown` if the reason is missing or not in `known`. */
 function reasonOf({ status }: ManagedTokenSet, type: string, known: ReadonlySet<string>): string {
   const reason = status?.conditions?.find((condition) => condition.type === type)?.reason;
   return reason !== undefined && known.has(reason) ? reason : 'Unknown';

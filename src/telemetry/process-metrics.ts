@@ -3,7 +3,7 @@
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** Sources that gauges read when they are scraped. */
+/** Values that gauges read at each scrape. */
 export interface GaugeSources {
   /** Number of due keys that wait, by controller. */
   readonly depths: ReadonlyMap<string, () => number>;
@@ -16,10 +16,14 @@ export interface GaugeSources {
 
 /** Declares the metrics of the process. */
 export function declareMetrics(registry: Registry, sources: GaugeSources) {
-  return { ...declareWork(registry, sources), ...declareTokens(registry, sources), ...declareFacade(registry, sources) };
+  return {
+    ...declareControllerMetrics(registry, sources),
+    ...declareTokenMetrics(registry, sources),
+    ...declareFacadeMetrics(registry, sources),
+  };
 }
 
-function declareWork(registry: Registry, { depths, leads }: GaugeSources) {
+function declareControllerMetrics(registry: Registry, { depths, leads }: GaugeSources) {
   const registers = [registry];
   return {
     build: createGauge('build_info', 'Versions of Purser and Node.js, as labels; always 1.', {
@@ -40,7 +44,7 @@ function declareWork(registry: Registry, { depths, leads }: GaugeSources) {
         for (const [controller, depth] of depths) this.set({ controller }, depth());
       },
     }),
-    lateness: createHistogram('workqueue_lateness_seconds', 'Delay between the due time of a key and its reconcile.', {
+    lateness: createHistogram('workqueue_lateness_seconds', 'Delay between the due time of an object and the start of its reconcile.', {
       registers,
       labelNames: ['controller'],
       buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300],
@@ -52,20 +56,24 @@ function declareWork(registry: Registry, { depths, leads }: GaugeSources) {
   };
 }
 
-function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
+function declareTokenMetrics(registry: Registry, { verificationMs }: GaugeSources) {
   const registers = [registry];
   return {
-    issueDuration: createHistogram('token_issue_duration_seconds', 'Duration of a token issuance, including the write of its Secret.', {
-      registers,
-      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    }),
+    issueDuration: createHistogram(
+      'token_issue_duration_seconds',
+      'Duration of a successful token issuance; for a ManagedToken, includes the write of its Secret.',
+      {
+        registers,
+        buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      },
+    ),
     renewalLateness: createHistogram('token_renewal_lateness_seconds', 'Delay between the due time of a renewal and the new token.', {
       registers,
       buckets: [1, 5, 10, 30, 60, 300, 1_800, 7_200],
     }),
     orphans: createCounter(
       'orphaned_anchors_total',
-      'Anchor Secrets that remain on clusters; tokens bound to them stay valid until expiry.',
+      'Anchor Secrets that Purser could not delete; tokens bound to them stay valid until expiry.',
       {
         registers,
         labelNames: ['target_cluster', 'namespace', 'name'],
@@ -91,18 +99,22 @@ function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
   };
 }
 
-function declareFacade(registry: Registry, { watches }: GaugeSources) {
+function declareFacadeMetrics(registry: Registry, { watches }: GaugeSources) {
   const registers = [registry];
   return {
     requests: createCounter('http_requests_total', 'Requests to the façade by route and status code.', {
       registers,
       labelNames: ['route', 'code'],
     }),
-    requestDuration: createHistogram('http_request_duration_seconds', 'Duration of requests to the façade, excluding watches.', {
-      registers,
-      labelNames: ['route'],
-      buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    }),
+    requestDuration: createHistogram(
+      'http_request_duration_seconds',
+      'Duration of requests to the façade, excluding watches and large lists, whose responses are streamed.',
+      {
+        registers,
+        labelNames: ['route'],
+        buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      },
+    ),
     watchers: createGauge('watchers', 'Open watches on the façade.', {
       registers,
       collect() {

@@ -1,6 +1,6 @@
-// Deletions of anchors on other clusters than that of a run. A run of a ManagedToken holds a slot of one cluster. It requests deletions on
-// other clusters; a run in the lane of each of those clusters sends them, and the next run of the ManagedToken acts on the results. Thus no
-// run waits for one cluster while it holds a slot of another.
+// Deletions of anchors on several clusters. A run of a ManagedToken holds a slot of at most one cluster and requests deletions on the
+// others; a run in the lane of each of those clusters sends them, and the next run of the ManagedToken acts on the results. Thus, no run
+// waits for one cluster while it holds a slot of another.
 
 import { IssueError } from '../targets/issue-error.ts';
 import { type AnchorEntry, type AnchorLocation, locationKeyOf } from './policy/anchors.ts';

@@ -70,8 +70,8 @@ export async function recordAnchor(
 }
 
 /**
- * Deletes the anchor for another service account in the same namespace, because its entry in status.anchors is about to be replaced. If
- * there is none, completes a requested deletion of the wanted anchor, because a later deletion would revoke the next token.
+ * Deletes the anchor for another service account in the same namespace, because its entry in status.anchors is about to be replaced. If no
+ * such anchor is listed, completes a requested deletion of the wanted anchor, because a later deletion would revoke the next token.
  */
 async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
   const entry =

@@ -27,7 +27,7 @@ export interface TokenAuthorizerOptions {
   readonly view: Pick<HubView, 'hasRequester' | 'permissions' | 'clusterSetOf'>;
   readonly memory: TrackedTokens;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
+  /** Namespaces on target clusters that the name of a whole cluster or set in a rule does not cover; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 
@@ -71,8 +71,8 @@ export class TokenAuthorizer {
 
   /**
    * Returns the decision, and records a review that allowed the token. Reviews the names of the permission one after another until the hub
-   * allows one. Throws an IssueError with reason AuthorizationFailed if a request fails, or if the set of the cluster changes during the
-   * review.
+   * allows one. Throws an IssueError with reason AuthorizationFailed if a request fails, or if no name is allowed and the cluster has a
+   * different set on the hub than in the informer.
    */
   async review(token: StoredToken, signal: AbortSignal): Promise<IssueDecision> {
     const tracked = this.#options.memory.of(token.metadata.uid);
@@ -95,22 +95,22 @@ export class TokenAuthorizer {
     }
     const reviewKey = reviewKeyOf(token, target);
     const allowedReview = { name, reviewKey, rbacChanges, isExpected: isIndexed && isKnown, isLasting: isKnown };
-    tracked.allow(allowedReview, clock.monotonic());
+    tracked.recordAllowedReview(allowedReview, clock.monotonic());
     return { allowed: true, clusterSet: target.clusterSet };
   }
 
   /**
-   * Returns whether the next issuance needs a review: the informer lacks the requester, the indexed RBAC rules do not allow the token, or
-   * the last review denied it. If a review allows the token nevertheless, the next review is due a second later, and further ones after
-   * increasing delays. From 30 s after the first such review, another one is due only when RBAC changes or, if the informer lacks the
-   * requester, every 30 s.
+   * Returns whether the permission is uncertain, so that a review must precede every action that needs permission: the informer lacks the
+   * requester, the indexed RBAC rules do not allow the token, or the last review denied it. If a review allows the token nevertheless, the
+   * next review is due a second later, and further ones after increasing delays. From 30 s after the first such review, another one is due
+   * only when RBAC changes or, if the informer lacks the requester, every 30 s.
    */
   needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
     const tracked = memory.of(token.metadata.uid);
     if (tracked.refusedAt.length > 0) return true;
     const target = this.#targetOf(token);
-    // Otherwise, no run for a token that only a review allows would connect to the cluster: a run that needs a review holds no slot of one.
+    // Otherwise, no run for a token that only a review allows would connect to a cluster: a run that needs a review holds no cluster slot.
     if (tracked.isConfirmed(reviewKeyOf(token, target), clock.monotonic())) return false;
     return !view.hasRequester(token) || this.#indexedNames(token, target).length === 0;
   }

@@ -80,7 +80,7 @@ export class NamespaceBudgets {
     }
   }
 
-  /** Number of accounts: one for each budget to which a tracked namespace was charged. */
+  /** Number of accounts: one for each tracked namespace and budget. */
   get size(): number {
     return RATE_BUDGETS.reduce((size, budget) => size + this.#accounts[budget].size, 0);
   }
@@ -202,7 +202,7 @@ export function chargeDials(clients: TokenDeps['clients'], budgets: NamespaceBud
 
 /**
  * Defers a ManagedToken in a namespace over its budget. Returns the time of the next run, early enough for renewals; undefined if the
- * ManagedToken must run now. Withdrawal, revocation, deletion and expiry of existing tokens are deferred by a second at most: no
+ * ManagedToken must be reconciled now. Withdrawal, revocation, deletion and expiry of existing tokens are deferred by a second at most: no
  * namespace may keep a token by overspending.
  */
 export function deferRun(key: string, waitMs: number, deps: TokenDeps): number | undefined {

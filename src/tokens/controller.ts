@@ -200,7 +200,7 @@ export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: Tok
 
 const SHORTEST_RETRY_MS = 1_000;
 
-interface RetryMeans {
+interface RetryContext {
   readonly retries: { readonly lanes: RetryBudget; readonly tenants: RetryBudget };
   readonly random: number;
 }
@@ -209,7 +209,7 @@ interface RetryMeans {
  * Plans a retry within the retry budgets of the cluster and the namespace, but early enough for a renewal, the deadline of anchor
  * deletions, and the reconcile that the last run requested.
  */
-function planTokenRetry(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryMeans): Retry {
+function planTokenRetry(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryContext): Retry {
   const token = view.tokens.get(failure.key);
   const expiry = expiryOf(token, view);
   const deadlineAt = (token && anchorDeadlineAt(token)) ?? 0;
@@ -318,7 +318,7 @@ function clusterSetTriggers({ clusters }: TokenInformers, view: HubView): Observ
   );
 }
 
-/** Searches for the keys of affected ManagedTokens; yields undefined for the others, so that they count in a turn. */
+/** Searches for the keys of affected ManagedTokens; yields undefined for the others, because they also count as items of a turn. */
 function* searchKeys(
   tokens: readonly StoredToken[],
   isAffected: (token: StoredToken) => boolean = () => true,

@@ -12,7 +12,7 @@ import { parseRecordedAnchor } from './policy/anchors.ts';
 import { formatFailure, formatShortenedMessage, type TokenFailure } from './policy/messages.ts';
 import type { IssuePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
-import { isClamped, renewAt } from './policy/rotation.ts';
+import { computeRenewAt, isClamped } from './policy/rotation.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { type EvaluatedToken, findCurrentSecret } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
@@ -54,9 +54,9 @@ export function shortenedEvents(
 }
 
 /** Returns the event for a replaced token that could not be revoked because it had no anchor; empty otherwise. */
-export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: StoredToken): readonly EventContent[] {
+export function unrevokedEvents({ needsNewAnchor, previous }: IssuePlan, token: StoredToken): readonly EventContent[] {
   const isNews = requestOf(token, Annotation.revoke) !== token.status?.lastRevokeRequest;
-  const isFutile = freshAnchor && previous !== undefined && parseRecordedAnchor(token, previous) === undefined;
+  const isFutile = needsNewAnchor && previous !== undefined && parseRecordedAnchor(token, previous) === undefined;
   return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
 }
 
@@ -194,6 +194,6 @@ export function countIssuance(
   if (reason === undefined) return;
   // The lateness is relative to the scheduled time of the renewal, not to the last retry.
   const isRenewal = plan.reason === 'RotationDue' && plan.previous !== undefined;
-  const latenessMs = isRenewal ? Math.max(0, clock.now() - renewAt(plan.previous, rotation.renewBefore, uid)) : undefined;
+  const latenessMs = isRenewal ? Math.max(0, clock.now() - computeRenewAt(plan.previous, rotation.renewBefore, uid)) : undefined;
   metrics?.recordIssuance({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });
 }

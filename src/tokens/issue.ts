@@ -32,7 +32,7 @@ export async function issue(run: TokenRun, plan: IssuePlan, evaluated: Evaluated
   const { observation } = evaluated;
   const { token } = observation;
   const paused = toPausedStep(run, plan, evaluated);
-  if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(run, observation) } : paused;
+  if (paused !== undefined) return plan.mustDropOld ? { ...paused, observation: await stripSecret(run, observation) } : paused;
   // A Secret that existed may have lost the label that the informer selects by.
   if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
     const refetched = await refetchSecret(run, observation);
@@ -80,7 +80,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...reportUnlistedAnchor(run, token, state)];
   // The pending revoke request does not apply to the new token, whose anchor is new.
-  const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
+  const revoked = plan.needsNewAnchor ? requestOf(token, Annotation.revoke) : undefined;
   // Success clears an earlier failure of this run.
   const next = { ...written, issuedDigest, ...(revoked && { revoked }) };
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
@@ -91,7 +91,7 @@ function isBound({ spec }: StoredToken): boolean {
   return spec.revocation === 'BoundSecret';
 }
 
-/** Throws an IssueError if a token for this spec could not be written. Called before a token is requested; sends no requests. */
+/** Throws an IssueError, before a token is requested, if the token could not be written or its default audiences are not allowed. */
 function rejectUnwritable(run: TokenRun, token: StoredToken): void {
   const registered = requireRegistered(run, token);
   resolveOutputs(token, run.clients.endpointsOf(registered));
@@ -135,8 +135,8 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
       return grant;
     };
     try {
-      if (plan.freshAnchor) await deleteAnchor(target, anchorFor(token), run.signal);
-      const knownAnchor = plan.freshAnchor ? undefined : findKnownAnchorUID(token, state);
+      if (plan.needsNewAnchor) await deleteAnchor(target, anchorFor(token), run.signal);
+      const knownAnchor = plan.needsNewAnchor ? undefined : findKnownAnchorUID(token, state);
       return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
     } catch (error) {
       const { reason } = toIssueError(error, run.signal);
@@ -177,8 +177,8 @@ export async function checkOutputs(
  * Returns the UID of the recorded anchor; undefined if there is none, or if the anchor may have been deleted. With a known UID, a renewal
  * needs no extra request.
  */
-function findKnownAnchorUID(token: StoredToken, { record, superseded, otherCredential, rejected }: TokenState): string | undefined {
-  return superseded !== undefined || otherCredential || rejected ? undefined : parseRecordedAnchor(token, record)?.uid;
+function findKnownAnchorUID(token: StoredToken, { record, superseded, hasOtherCredential, rejected }: TokenState): string | undefined {
+  return superseded !== undefined || hasOtherCredential || rejected ? undefined : parseRecordedAnchor(token, record)?.uid;
 }
 
 function ensureAnchorFor({ signal }: TokenRun, token: StoredToken, target: Target): Promise<string> {

@@ -59,12 +59,13 @@ function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<T
   }
 }
 
-/** Returns the outputs for the token. Throws an IssueError if the spec names an address that is not the cluster's. */
+/** Returns the outputs for the token. Throws an IssueError if the address in the spec is not an address of the cluster. */
 export function resolveOutputs(token: StoredToken, endpoints: PinnedEndpoints): OutputContent {
   const known = recentOutputs.get(token.spec);
   if (known?.endpoints === endpoints) return known.content;
   const content = toOutputContent(token, endpoints);
-  if (content === undefined) throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster');
+  if (content === undefined)
+    throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster. Use another address, or remove the field');
   recentOutputs.set(token.spec, { endpoints, content });
   return content;
 }
@@ -81,7 +82,7 @@ const recentOutputs = new BoundedCache<RecentOutputs, StoredToken['spec']>(MAX_O
 /** Maximum number of former Secrets that one reconcile handles: tenants can create many. Each deletion triggers the next reconcile. */
 const MAX_FORMER = 16;
 
-/** Returns Secrets with former names; first the one that held the token at the last reconcile. */
+/** Returns the owned Secrets with former names, at most MAX_FORMER; the one that held the token at the last reconcile comes first. */
 function findFormerSecrets({ view }: TokenRun, token: StoredToken): readonly StoredSecret[] {
   const { metadata, status } = token;
   const last = view.secrets.get(`${metadata.namespace}/${status?.secretName}`);

@@ -12,9 +12,9 @@ import type { StoredToken } from './policy/spec.ts';
 import type { TokenDeps } from './run.ts';
 
 /**
- * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. In a namespace, deletions, revocations and
- * uncertain permissions come first, then first tokens, renewals and rotation requests, then other reconciles. No deadline is later than the
- * expiry of the token.
+ * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. A deletion is due now, as is a revocation
+ * or an uncertain permission of an issued token; a renewal or requested rotation is due within a minute, a first token within a minute or,
+ * in a large namespace, later; any other reconcile within ten minutes. No deadline of an issued token is later than its expiry.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const { tokenKey = key, lane } = parseDeletionKey(key) ?? {};
@@ -37,9 +37,9 @@ export function namespaceOf(key: string): string {
 }
 
 /**
- * Returns the lane in which runs of a ManagedToken start: that of the cluster that issues its token. ManagedTokens with former anchors, or
- * without a dialed cluster, start in the shared lane: a tenant could otherwise open any number of lanes with invented names. Runs in the
- * shared lane dial no cluster, so that reviews of withdrawn permissions never wait for a cluster.
+ * Returns the lane in which runs of a ManagedToken start: that of the cluster that issues its token. ManagedTokens with former anchors
+ * start in the shared lane, as do those without a dialed cluster: a tenant could otherwise open any number of lanes with invented names.
+ * Runs in the shared lane dial no cluster, so that reviews of withdrawn permissions never wait for a cluster.
  */
 export function laneOf(token: StoredToken, view: HubView): string {
   return formerAnchors(token).length > 0 ? SHARED_LANE : (laneOfCluster(view.registry.registered(token.spec.clusterName)) ?? SHARED_LANE);
@@ -87,6 +87,7 @@ function isRequested(token: StoredToken, { rotateRequest }: TokenRecord): boolea
   return isNew || requestOf(token, Annotation.rotate) !== rotateRequest;
 }
 
+/** Record of the token in a Secret, and the time of renewal. */
 interface Holding {
   readonly record: TokenRecord;
   readonly renewAt: number;

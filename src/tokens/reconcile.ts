@@ -64,7 +64,7 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
   }
   try {
     const bounded = { ...run, signal: deadline.signal };
-    return await runPlans(bounded, await firstStep(bounded, observed));
+    return await runPlans(bounded, await prepareFirstStep(bounded, observed));
   } catch (error) {
     if (!deadline.hasPassed || run.signal.aborted) throw error;
     // Purser's own writes are tracked; the rest of the run is lost.
@@ -96,7 +96,7 @@ export function interruptForReview(key: string, { view, memory, authorizer }: To
  * Returns the first step of a run. At most once a minute, reads a conflicting Secret again if the informer does not deliver it. A failed
  * read is retried later.
  */
-async function firstStep(run: TokenRun, observation: TokenObservation): Promise<Step> {
+async function prepareFirstStep(run: TokenRun, observation: TokenObservation): Promise<Step> {
   const { unlabeled } = run.tracked;
   const isStale = unlabeled !== undefined && Math.abs(run.clock.now() - unlabeled.seenAt) >= UNLABELED_MS;
   try {
@@ -247,7 +247,7 @@ function proceed(run: TokenRun, plan: TokenPlan, { observation, ...evaluated }: 
   if (plan.type === 'revoke' || plan.type === 'release') {
     return { observation: { ...next, anchorsAt: run.clock.now() + ANCHOR_RETRY_MS }, isDone: false, error };
   }
-  const isSuperseded = plan.type === 'issue' && (plan.dropOld || formerAnchors(current.token).length > 0);
+  const isSuperseded = plan.type === 'issue' && (plan.mustDropOld || formerAnchors(current.token).length > 0);
   return isSuperseded ? { ...failed, observation: next, isDone: false, isReviewed: true } : failed;
 }
 
@@ -291,10 +291,10 @@ async function executePlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedT
   }
 }
 
-async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observation: TokenObservation): Promise<Step> {
+async function hold(run: TokenRun, { failure, mustStrip, until }: HoldPlan, observation: TokenObservation): Promise<Step> {
   const { token } = observation;
-  const held = strip ? await stripSecret(run, observation) : observation;
-  const pausedMs = strip ? repairPauseMs(run, token) : 0;
+  const held = mustStrip ? await stripSecret(run, observation) : observation;
+  const pausedMs = mustStrip ? repairPauseMs(run, token) : 0;
   return {
     observation: held,
     // Later plans delete the anchors of the removed token, and other Secrets.

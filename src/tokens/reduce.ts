@@ -88,7 +88,7 @@ const MAX_METADATA_BYTES = 98_304;
 const MAX_OWN_LENGTH = 4_096;
 /** Maximum estimated size of the claims in a stub, in bytes. */
 const MAX_CLAIM_BYTES = 1_024;
-/** Maximum number of owners of a Secret that Purser reads; tenants can add many. */
+/** Maximum number of a Secret's owners that an index or a stub contains, or that a change triggers; tenants can add many. */
 export const MAX_OWNERS = 16;
 /** Maximum length of each string in an owner reference, in characters; a digest replaces a longer one. */
 const MAX_NAME_LENGTH = 253;
@@ -127,10 +127,10 @@ function controllersOf(owners: OwnerReferences): OwnerReferences {
   const controllers = owners.filter(({ controller }) => controller).slice(0, MAX_OWNERS);
   return controllers.map((owner) => ({
     ...owner,
-    apiVersion: shortName(owner.apiVersion),
-    kind: shortName(owner.kind),
-    name: shortName(owner.name),
-    uid: shortName(owner.uid),
+    apiVersion: shortenName(owner.apiVersion),
+    kind: shortenName(owner.kind),
+    name: shortenName(owner.name),
+    uid: shortenName(owner.uid),
   }));
 }
 
@@ -139,7 +139,7 @@ function toSecretStub({ metadata, claims, ...rest }: Stored<StoredSecret>): Stor
 }
 
 /** Returns a name, or the digest of an overlong name: a substring of the name would keep the whole name in memory. */
-function shortName(name: string): string {
+function shortenName(name: string): string {
   return name.length > MAX_NAME_LENGTH ? digestOf(name) : name;
 }
 

@@ -50,7 +50,7 @@ export class RemovalLimits {
     });
   }
 
-  /** Reads whether an earlier leader paused removal. A failure is logged only: the next removal reads again. */
+  /** Reads whether an earlier leader paused removal. A failure is only logged, because the next removal reads the ConfigMap again. */
   load(): void {
     this.#pause.refresh().catch((error: unknown) => this.#options.log.warn({ error }, 'removal limit could not be read'));
   }
@@ -74,7 +74,7 @@ export class RemovalLimits {
     this.#options.log[level]({ key: objectKeyOf(token), reason }, 'removal held');
   }
 
-  /** Stops the timers; to be called at the end of a term. */
+  /** Stops the timers. Call it at the end of a term. */
   close(): void {
     this.#lines.close();
   }

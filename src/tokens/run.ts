@@ -22,9 +22,9 @@ import type { Verification } from './verification.ts';
 
 /** Settings of the operator for ManagedTokens. */
 export interface TokenSettings {
-  /** Minimum interval between TokenReviews of each token, in milliseconds; 0 disables them. */
+  /** Interval between TokenReviews of each token, in milliseconds; longer if there are many tokens. 0 disables TokenReviews. */
   readonly verifyIntervalMs: number;
-  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
+  /** Namespaces on target clusters that the name of a whole cluster or set in a rule does not cover; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   readonly limits: TokenLimits;
   /** Namespace that Purser runs in. */
@@ -42,9 +42,9 @@ export const RUN_MS = 60_000;
 
 /** Slot of the work queue that a run holds. */
 export interface RunSlot {
-  /** Lane of the slot. The run dials no cluster of another lane. */
+  /** Lane of the slot. The run sends no requests to clusters of other lanes. */
   readonly lane: string;
-  /** Requests a run of this key. */
+  /** Requests a run for this key. */
   readonly request: (key: string) => void;
 }
 
@@ -122,7 +122,7 @@ export function toFailure({ reason, status, detail }: IssueError, token: StoredT
   return tokenFailure(reason === 'ServiceAccountRecreated' ? 'RequestRejected' : reason, token, status?.message);
 }
 
-/** Returns the ManagedToken of a run with Purser's own writes; `token` if the ManagedToken was deleted in the meantime. */
+/** Returns the ManagedToken of a run, including Purser's latest writes; `token` if the ManagedToken was deleted in the meantime. */
 export function latestToken({ view, tracked, clock, key, uid }: TokenRun, token: StoredToken): StoredToken {
   const informed = view.tokens.get(key);
   return informed?.metadata.uid === uid ? tracked.latestToken(informed, clock.now()) : token;

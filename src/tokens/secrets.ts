@@ -99,7 +99,7 @@ export async function withdrawSecrets(run: TokenRun, observation: TokenObservati
     if (each !== undefined && names.includes(each.metadata.name)) await withdrawSecret(run, observation.token, each);
   }
   run.tracked.writtenSecret = undefined;
-  return { ...withoutSecrets(run, observation, names), stray: undefined, writtenSecret: undefined };
+  return { ...recordDeletion(run, observation, names), stray: undefined, writtenSecret: undefined };
 }
 
 async function withdrawSecret(run: TokenRun, token: StoredToken, { metadata }: StoredSecret): Promise<void> {
@@ -136,11 +136,11 @@ export async function deleteSecrets(run: TokenRun, observation: TokenObservation
     if (secret === undefined || !names.includes(secret.metadata.name)) continue;
     if (!(await deleteSecret(run, secret))) throw conflictError(secret);
   }
-  return withoutSecrets(run, observation, names);
+  return recordDeletion(run, observation, names);
 }
 
 /** Records that the Secrets were deleted, and returns the observation without them. */
-function withoutSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): TokenObservation {
+function recordDeletion(run: TokenRun, observation: TokenObservation, names: readonly string[]): TokenObservation {
   const isNamed = (secret: StoredSecret | undefined) => secret !== undefined && names.includes(secret.metadata.name);
   run.tracked.recordRead(undefined, run.clock.now());
   const secret = isNamed(observation.secret) ? undefined : observation.secret;
@@ -161,7 +161,7 @@ export async function stripSecret(run: TokenRun, observation: TokenObservation):
   if (found === undefined || !isOwnedBy(found.metadata, token)) throw conflictError(current);
   const observed = { ...observation, secret: reduceSecret(found) };
   const stripped = await writeStripped(run, observed, found);
-  if (stripped === 'deleted') return withoutSecrets(run, observation, [name]);
+  if (stripped === 'deleted') return recordDeletion(run, observation, [name]);
   if (stripped === undefined) throw conflictError(current);
   recordRepair(run, token);
   return withStripped(observation, current, stripped);
@@ -218,8 +218,8 @@ function withoutVersion(secret: Secret): Secret {
 }
 
 /**
- * Returns the last step of a run whose write backs off, or whose namespace is over its budget; undefined if the run may proceed. Renewal
- * and expiry end the pause early.
+ * Returns the last step of a run whose write backs off, or whose namespace is over its budget; undefined if the run may proceed. The next
+ * run is due at the end of the pause or, if earlier, when the token is due for renewal or expires.
  */
 export function toPausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: EvaluatedToken): Step | undefined {
   const { token } = observation;
@@ -239,7 +239,7 @@ function issuePauseMs({ tracked, clock }: TokenRun, expiresAt: number | undefine
   return Math.max(0, Math.min(leftMs, latestRetryAt(expiresAt, lastIssuedAt) - clock.now()));
 }
 
-/** Returns whether a plan repairs a Secret that another client changed. */
+/** Returns whether a plan may undo a change that another client made to the Secret; true for every rewrite. */
 export function isRepair({ tracked }: TokenRun, plan: IssuePlan | RewritePlan, { secret }: TokenObservation): boolean {
   if (plan.type === 'rewrite' || DRIFT.has(plan.reason)) return true;
   return tracked.written !== undefined && tracked.written.tokenDigest !== secret?.tokenDigest;

@@ -15,13 +15,13 @@ export class TrackedAnchors {
   /** Locations of reported anchors by source; the sources are separate because tenants can claim any number of anchors. */
   readonly #reported: Readonly<Record<OrphanSource, Set<string>>> = { recorded: new Set(), claimed: new Set() };
 
-  /** Returns whether to report an orphaned anchor: each once, and at most 16 that the Secret claims. */
+  /** Returns whether to report an orphaned anchor: not if it was reported before, and at most 16 anchors that the Secret claims. */
   isUnreportedOrphan(location: string, source: OrphanSource): boolean {
     const reported = this.#reported[source];
     return !reported.has(location) && (source === 'recorded' || reported.size < MAX_ANCHORS);
   }
 
-  /** Records that an orphaned anchor was reported. Forgets the oldest report beyond 16. */
+  /** Records that an orphaned anchor was reported. Forgets the oldest report if there are more than 16. */
   recordOrphanReport(location: string, source: OrphanSource): void {
     const reported = this.#reported[source].add(location);
     const [oldest] = reported;

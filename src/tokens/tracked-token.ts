@@ -1,4 +1,4 @@
-// Memory of the controller about ManagedTokens, by UID. All of it may be lost: a restart costs a few requests, never a token.
+// Memory of the controller about ManagedTokens, by UID. After a restart, the controller needs a few more requests, but loses no token.
 
 import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { Stored } from '../api/resources.ts';
@@ -220,7 +220,7 @@ export class TrackedToken {
   }
 
   /** Records a review that denied permission. */
-  refuse(
+  recordRefusal(
     now: number,
     { countedIn, isSelfCaused = false }: { readonly countedIn?: string | undefined; readonly isSelfCaused?: boolean } = {},
   ): void {
@@ -252,7 +252,7 @@ export class TrackedToken {
    * for at most 30 s later: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, a review
    * with `isLasting` is trusted until RBAC changes, because the index does not cover other authorizers. Times are monotonic.
    */
-  allow({ name, reviewKey, rbacChanges, isExpected, isLasting }: AllowedReview, now: number): void {
+  recordAllowedReview({ name, reviewKey, rbacChanges, isExpected, isLasting }: AllowedReview, now: number): void {
     this.allowedAs = name;
     if (rbacChanges !== this.#rbacChanges) return;
     this.#confirmed = { reviewKey, until: isExpected ? Infinity : this.#trustUntil(now, isLasting) };

@@ -14,7 +14,7 @@ export interface VerificationOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly view: Pick<HubView, 'registry' | 'secrets' | 'tokensForCluster' | 'countIssued'>;
-  /** Interval between two verifications of a token, in milliseconds; 0 disables verification. */
+  /** Interval between two verifications of a token, in milliseconds, before it is stretched; 0 disables verification. */
   readonly intervalMs: number;
 }
 
@@ -23,9 +23,9 @@ export type VerificationResult = 'accepted' | 'rejected' | 'forbidden' | 'skippe
 
 /** Period over which issuances are averaged, in milliseconds. */
 const AVERAGED_MS = 3_600_000;
-/** Minimum interval between two samples of a cluster, in milliseconds. */
+/** Minimum interval between two periodic samples of a cluster, in milliseconds. */
 const MIN_SAMPLE_MS = 60_000;
-/** Number of samples of each cluster during one verification interval, if MIN_SAMPLE_MS permits. */
+/** Number of periodic samples of each cluster during one verification interval, if MIN_SAMPLE_MS permits. */
 const SAMPLES = 15;
 /** Number of steps over which the samples of all clusters are spread. */
 const STEPS = 60;
@@ -39,7 +39,7 @@ const MAX_REJECTED = 3;
 interface SamplingState {
   /** UID of the ManagedToken whose token is verified next; undefined if no sample is pending. */
   next: string | undefined;
-  /** ManagedTokens whose sampled tokens the cluster has rejected since it last accepted a token. */
+  /** ManagedTokens whose sampled tokens the cluster has rejected in a row. */
   rejected: readonly StoredToken[];
   /** Time before which the cluster is not sampled, on the monotonic clock. */
   pausedUntil: number;
@@ -67,12 +67,12 @@ export class Verification {
   /** Interval between two verifications of a token, in milliseconds; 0 if verification is disabled. */
   get intervalMs(): number {
     const { intervalMs, view } = this.#options;
-    return stretchIntervalMs(intervalMs, view.countIssued(), this.#issuances() / (AVERAGED_MS / 1_000));
+    return stretchIntervalMs(intervalMs, view.countIssued(), this.#countIssuances() / (AVERAGED_MS / 1_000));
   }
 
   /** Records that a token was issued. */
   recordIssuance(): void {
-    this.#issued = this.#issuances() + 1;
+    this.#issued = this.#countIssuances() + 1;
     this.#countedAt = this.#options.clock.monotonic();
   }
 
@@ -83,7 +83,7 @@ export class Verification {
   nextAt({ metadata, spec }: StoredToken, since: number): number | undefined {
     if (this.#options.intervalMs === 0) return undefined;
     const { next, doubtedAt = -Infinity } = this.#samplingStates.get(spec.clusterName) ?? {};
-    // A time in the future is from before the clock was set back.
+    // If `doubtedAt` is in the future, the clock was set back after that time.
     const isDoubted = since < doubtedAt && doubtedAt <= this.#options.clock.now();
     if (next === metadata.uid || isDoubted) return since;
     return computeNextTurnAt('verify', metadata.uid, since, this.intervalMs);
@@ -91,7 +91,7 @@ export class Verification {
 
   /**
    * Records the result of a verification. After a rejected sample, requests another sample. After three rejected samples in a row, or if no
-   * other sample is available, requests the verification of all tokens of the cluster.
+   * other sample is available, requests the verification of all tokens of the cluster, at most once per interval.
    */
   record(token: StoredToken, result: VerificationResult): void {
     const { uid } = token.metadata;
@@ -105,11 +105,11 @@ export class Verification {
     if (result !== 'rejected') return;
     sampling.rejected = [...sampling.rejected, token];
     const others = sampling.rejected.length < MAX_REJECTED ? this.#sample(clusterName) : [];
-    for (const key of others.length > 0 ? others : this.#doubtAll(clusterName, sampling)) this.#requested$.next(key);
+    for (const key of others.length > 0 ? others : this.#markAll(clusterName, sampling)) this.#requested$.next(key);
   }
 
   /** Marks all tokens of a cluster for verification, at most once per interval, and returns the keys of the ManagedTokens to verify. */
-  #doubtAll(clusterName: string, sampling: SamplingState): readonly string[] {
+  #markAll(clusterName: string, sampling: SamplingState): readonly string[] {
     const { clock, intervalMs, view } = this.#options;
     const now = clock.now();
     sampling.rejected = [];
@@ -142,13 +142,13 @@ export class Verification {
 
   /**
    * Returns the key of the next sample of a cluster. If the last sample followed a rejection and is still unverified, returns the keys of
-   * all ManagedTokens of the cluster, because a tenant may prevent the verification.
+   * all ManagedTokens of the cluster, at most once per interval, because a tenant may prevent the verification.
    */
   #sampleAgain(clusterName: string): readonly string[] {
     const sampling = this.#samplingStates.get(clusterName);
     if (sampling?.next === undefined || sampling.rejected.length === 0) return this.#sample(clusterName);
     sampling.next = undefined;
-    return this.#doubtAll(clusterName, sampling);
+    return this.#markAll(clusterName, sampling);
   }
 
   /** Returns the names of all Clusters, and forgets the samples of deleted Clusters. */
@@ -187,7 +187,7 @@ export class Verification {
   }
 
   /** Returns the number of issuances, weighted by age. */
-  #issuances(): number {
+  #countIssuances(): number {
     return this.#issued * Math.exp((this.#countedAt - this.#options.clock.monotonic()) / AVERAGED_MS);
   }
 }
@@ -204,7 +204,7 @@ function isLikeAny({ metadata, spec }: StoredToken, others: readonly StoredToken
   );
 }
 
-/** Maximum number of requests for verifications, relative to those for issuances. */
+/** Maximum ratio of the requests for verifications to those for issuances. */
 const SHARE = 0.2;
 /** Number of requests for an issuance: the review of the permission, the token, the Secret and the status. */
 const ISSUANCE_REQUESTS = 4;
@@ -215,7 +215,7 @@ const MIN_PER_SECOND = 1;
 
 /**
  * Returns the interval between two verifications of each of `tokens` tokens: `intervalMs`, multiplied by the smallest power of two that
- * keeps verifications within their share of the requests.
+ * keeps the requests for verifications within SHARE or, for few issuances, within MIN_PER_SECOND.
  */
 export function stretchIntervalMs(intervalMs: number, tokens: number, issuancesPerSecond: number): number {
   const allowedPerSecond = Math.max(MIN_PER_SECOND, SHARE * ISSUANCE_REQUESTS * issuancesPerSecond);

@@ -46,7 +46,7 @@ export async function handleRefusal(run: TokenRun, observation: TokenObservation
 /** Delay before the next attempt to remove a token from a Secret, in milliseconds. */
 const STRIP_MS = 5_000;
 
-/** Removes a token that must leave the Secret anyway, and returns the observation without the Cluster. */
+/** Removes a token that must leave the Secret regardless of the review, and returns the observation without the Cluster. */
 export async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const hidden = withoutCluster(observation);
   return mustStripToken(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
@@ -76,7 +76,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
     };
   }
   const countedIn = state.isLast && hasIssuedToken(state) ? token.metadata.namespace : undefined;
-  tracked.refuse(now, { countedIn, isSelfCaused: refusal.isRequesterMissing || isForAnotherRequest(token, state) });
+  tracked.recordRefusal(now, { countedIn, isSelfCaused: refusal.isRequesterMissing || isForAnotherRequest(token, state) });
   const next = decideWithdrawal(tracked.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, ...toPendingFields(next, state, message) };
   const removal = await removals.check(token, tracked);
@@ -153,7 +153,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
     return { observation: removed, events: [...withdrawn, ...unlisted] };
   }
   const { left, events } = anchors.value;
-  // Without a Secret, only the deletion of an anchor is audited: retries of a failing deletion must not repeat the line.
+  // Without a Secret, only the deletion of an anchor is audited: retries of a failing deletion must not repeat the audit entry.
   if (!isReported && !isContinued && left.length < entries.length) auditWithdrawal(run, evaluated);
   // The next reconcile retries the anchors that are left.
   const written = entries.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
@@ -162,7 +162,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   return { observation: { ...removed, token: written }, events: [...withdrawn, ...events, ...unlisted] };
 }
 
-/** Removes the Secrets, and reports the removal once. */
+/** Removes the Secrets, and audits and counts the removal once. */
 async function removeSecrets(run: TokenRun, evaluated: EvaluatedToken): Promise<TokenObservation> {
   const names = ownedSecretNames(evaluated.observation);
   const removed = await withdrawSecrets(run, evaluated.observation, names);

@@ -95,8 +95,8 @@ describe('purser print authentication-config', () => {
     [SERVER, "required option '--issuer URL' not specified"],
     [['--issuer', 'http://hub', ...SERVER], '--issuer must be an https URL without user, query or fragment, not "http://hub"'],
     [['--issuer', 'https://hub?a', ...SERVER], '--issuer must be an https URL'],
-    [[...ISSUER, '--server', 'http://a'], '--server must be an https URL, or a host with a port'],
-    [[...ISSUER, '--server', 'https://a b'], '--server must be an https URL, or a host with a port'],
+    [[...ISSUER, '--server', 'http://a'], '--server must be an https URL or a host'],
+    [[...ISSUER, '--server', 'https://a b'], '--server must be an https URL or a host'],
     [
       [...ISSUER, ...SERVER, '--target-issuer', 'https://hub.example.com'],
       'the hub and the target cluster have the same issuer, https://hub.example.com, so the target cluster cannot trust tokens issued by the hub. Set ' +

@@ -60,7 +60,7 @@ describe('revocation of a credential', () => {
     const { items } = await world.hub.admin.list(Events);
     const event = items.find(({ reason, involvedObject }) => reason === 'CredentialRevoked' && involvedObject.name === world.name);
     expect(event?.message).toMatch(
-      /The token in the registered Secret stays valid until .*; if it was stolen, re-create the service account\./,
+      /The token in the registered Secret stays valid until .*; if the token was stolen, run purser cluster revoke NAME --context CONTEXT\./,
     );
     expect(world.logged.some((line) => line.includes('credential revoked'))).toBe(true);
     await world.shows('True ClusterReady', 'Ready');

@@ -23,7 +23,7 @@ function specOf({ body = Buffer.alloc(0), headers }: FuzzRequest): Spec {
       body,
       mediaType,
       kind: TOKEN_REQUEST_KIND,
-      defaultKind: true,
+      isTypeOptional: true,
       fieldValidation: 'Ignore',
       isRegistered: () => true,
     } as const;

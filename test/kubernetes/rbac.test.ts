@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import {
   type AccessAttributes,
   decide,
+  findUserRules,
   type Policy,
   type PolicyRule,
   type RbacBinding,
   ruleAllows,
-  rulesFor,
 } from '../../src/kubernetes/rbac.ts';
 
 const readPods: PolicyRule = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] };
@@ -179,7 +179,7 @@ describe('decide', () => {
   });
 });
 
-describe('rulesFor', () => {
+describe('findUserRules', () => {
   const bindings: readonly RbacBinding[] = [
     { name: 'a', subjects: toAlice, roleRef: reader },
     { name: 'b', subjects: toAlice, roleRef: { kind: 'ClusterRole', name: 'gone' } },
@@ -187,7 +187,7 @@ describe('rulesFor', () => {
   ];
 
   it('joins the rules of the cluster and the namespace, and reports missing roles', () => {
-    expect(rulesFor(alice, 'prod', policy(bindings, roles))).toEqual({
+    expect(findUserRules(alice, 'prod', policy(bindings, roles))).toEqual({
       rules: [readPods, { ...readPods, verbs: ['delete'] }],
       missing: [{ kind: 'ClusterRole', name: 'gone' }],
       errors: ['clusterrole.rbac.authorization.k8s.io "gone" not found'],
@@ -195,6 +195,6 @@ describe('rulesFor', () => {
   });
 
   it('returns only cluster rules without a namespace', () => {
-    expect(rulesFor(alice, '', policy(bindings, roles)).rules).toEqual([readPods]);
+    expect(findUserRules(alice, '', policy(bindings, roles)).rules).toEqual([readPods]);
   });
 });

@@ -152,7 +152,7 @@ describe('ClusterClients with a registration', () => {
     [
       'a service account, on a cluster that is not the hub',
       { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
-      'spec.authInfo.controller.kind can be ServiceAccount only in the Cluster that --hub-cluster names. Set --hub-cluster to prod-eu, or set spec.authInfo.controller.kind to Secret',
+      'spec.authInfo.controller.kind can be ServiceAccount only in the Cluster that --hub-cluster names. Set spec.authInfo.controller.kind to Secret or, if prod-eu represents the hub, set --hub-cluster to prod-eu',
     ],
   ])('names the remedy for %s', async (_, more, remedy) => {
     const { message } = await world.failure(at([dead], more));

@@ -120,7 +120,7 @@ describe('ClusterClients with a rejected credential', () => {
 });
 
 describe('ClusterClients with a renewed token', () => {
-  const probe = () => clients.use(cluster, (each) => readiness(each.prober(5_000)));
+  const probe = () => clients.use(cluster, (each) => readiness(each.createProber(5_000)));
   const bearers = () => target.requests.map(({ headers }) => headers.authorization);
 
   beforeEach(() => target.handle((_, reply) => reply.text(200, 'ok')));

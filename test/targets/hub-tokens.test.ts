@@ -102,7 +102,7 @@ describe('ClusterClients with a service account on the hub', () => {
     target.handle((_, reply) => reply.reset());
     const cluster = federated([target.url, url]);
     await use(cluster).catch(() => {});
-    await clients.use(cluster, (each) => each.prober(5_000).call((connection, options) => connection.getText('/readyz', options)));
+    await clients.use(cluster, (each) => each.createProber(5_000).call((connection, options) => connection.getText('/readyz', options)));
     expect(new Set(received(target).flatMap(({ aud }) => aud))).toEqual(new Set([`purser:${target.url}`]));
     expect(new Set(received(other).flatMap(({ aud }) => aud))).toEqual(new Set([`purser:${url}`]));
     expect(tokenRequests()).toHaveLength(2);

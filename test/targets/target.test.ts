@@ -32,7 +32,7 @@ describe('Target on the wire', () => {
       target.call((client, options) => client.getText('/slow', options)).catch(() => 'failed'),
     );
     await eventually(() => expect(server.requests).toHaveLength(16));
-    const prober = target.prober(5_000);
+    const prober = target.createProber(5_000);
     for (let round = 0; round < 3; round += 1) expect(await prober.call((client, options) => client.getText('/fast', options))).toBe('ok');
     expect(server.openConnections).toBe(17);
     await target.close();
@@ -61,7 +61,7 @@ describe('Target', () => {
     const scripts = createScriptedTarget();
     await failTimes(5, scripts);
     await scripts
-      .prober(5_000)
+      .createProber(5_000)
       .call(request)
       .catch(() => undefined);
     return scripts;

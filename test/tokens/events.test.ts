@@ -5,7 +5,7 @@ import { IssueError } from '../../src/targets/issue-error.ts';
 import type { IssuanceAttempt } from '../../src/telemetry/metrics.ts';
 import { countIssuance, deriveEvents } from '../../src/tokens/events.ts';
 import type { IssuePlan } from '../../src/tokens/policy/plan.ts';
-import { renewAt } from '../../src/tokens/policy/rotation.ts';
+import { computeRenewAt } from '../../src/tokens/policy/rotation.ts';
 import { type Step, toFailure } from '../../src/tokens/run.ts';
 import { aToken, NOON } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -38,7 +38,7 @@ describe('deriveEvents', () => {
 
 const token = aToken().build();
 const previous = { issuedAt: NOON, expiresAt: NOON + 3_600_000 };
-const dueAt = renewAt(previous, token.spec.rotation.renewBefore, token.metadata.uid ?? '');
+const dueAt = computeRenewAt(previous, token.spec.rotation.renewBefore, token.metadata.uid ?? '');
 
 function latenessOf(reason: IssuePlan['reason']): number | undefined {
   const recorded: IssuanceAttempt[] = [];

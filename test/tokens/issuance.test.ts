@@ -164,7 +164,9 @@ describe('token controller and a new ManagedToken', () => {
     await world.create('ci', { audiences: ['vault'] });
     await world.until(async () => (await world.conditions()) === 'Ready=False InvalidSpec RotationFailing=undefined');
     const message = (await world.get()).status?.conditions?.[0]?.message;
-    expect(message).toContain('"vault": must be an audience that Purser is configured to allow');
+    expect(message).toContain(
+      '"vault": must be an audience in --allowed-audiences; use another audience, or ask an administrator to add this one',
+    );
     expect(message).not.toContain('kubernetes.default');
     expect(world.sent().target).toEqual([]);
     await world.patch('ci', { spec: { audiences: ['https://kubernetes.default.svc'] } });

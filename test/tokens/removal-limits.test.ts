@@ -63,7 +63,7 @@ beforeEach(() => {
 function lose(tokensByNamespace: Readonly<Record<string, number>>, isSelfCaused = false): readonly TrackedToken[] {
   return Object.entries(tokensByNamespace).map(([namespace, count]) => {
     const lost = Array.from({ length: count }, (_, index) => memory.keep(`${namespace}-${index}`));
-    for (const each of lost) each.refuse(clock.now(), { countedIn: namespace, isSelfCaused });
+    for (const each of lost) each.recordRefusal(clock.now(), { countedIn: namespace, isSelfCaused });
     return lost[0] as TrackedToken;
   });
 }
@@ -101,7 +101,7 @@ describe('RemovalLimits and the global limit', () => {
   });
 
   it('ignores refused ManagedTokens whose Secret holds no token from Purser', async () => {
-    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refuse(clock.now());
+    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).recordRefusal(clock.now());
     const [first] = lose({ a: 1, b: 1, c: 1, d: 1, e: 1 });
     expect(await check(first)).toBe('allowed');
   });

@@ -24,7 +24,7 @@ import type { ExceededBudget } from '../../src/telemetry/exposition.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import type { TokenInformers } from '../../src/tokens/informers.ts';
-import { renewAt } from '../../src/tokens/policy/rotation.ts';
+import { computeRenewAt } from '../../src/tokens/policy/rotation.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import { evaluateToken } from '../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../src/tokens/policy/status.ts';
@@ -418,7 +418,7 @@ describe('token controller with 10,000 tokens of the same expiry', () => {
   it('renews all tokens in time, spread out and within the limits', async () => {
     const lifetime = { issuedAt: NOON, expiresAt: NOON + 60 * MINUTE };
     const all = Array.from({ length: MANY }, (_, index) => {
-      const dueAt = renewAt(lifetime, '20%', `uid-${index}`) - 44 * MINUTE;
+      const dueAt = computeRenewAt(lifetime, '20%', `uid-${index}`) - 44 * MINUTE;
       return { key: `${index}`, dueAt, lane: `cluster-${index % CLUSTERS}`, deadlineAt: lifetime.expiresAt };
     });
     const perSecond = new Map<number, number>();

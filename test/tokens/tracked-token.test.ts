@@ -14,10 +14,10 @@ const allowance = (rbacChanges: number) => ({ name: 'prod-eu', reviewKey: REVIEW
 describe('TrackedTokens', () => {
   it('does not track a forgotten ManagedToken again when a run in progress records a result', () => {
     const memory = new TrackedTokens();
-    memory.keep('a').refuse(1_000);
+    memory.keep('a').recordRefusal(1_000);
     memory.forget('a');
-    memory.of('a').refuse(2_000);
-    memory.of('a').allow(allowance(0), 0);
+    memory.of('a').recordRefusal(2_000);
+    memory.of('a').recordAllowedReview(allowance(0), 0);
 
     expect([memory.size, memory.refused.size, memory.of('a').isConfirmed(REVIEW_KEY, 0)]).toEqual([0, 0, false]);
   });
@@ -25,9 +25,9 @@ describe('TrackedTokens', () => {
   it('lists each denied ManagedToken once, until it is allowed, removed or forgotten', () => {
     const memory = new TrackedTokens();
     const counts = [];
-    for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refuse(1_000);
+    for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).recordRefusal(1_000);
     counts.push(memory.refused.size);
-    memory.of('a').allow(allowance(0), 0);
+    memory.of('a').recordAllowedReview(allowance(0), 0);
     counts.push(memory.refused.size);
     memory.of('b').forgetRefusals();
     counts.push(memory.refused.size);
@@ -51,8 +51,8 @@ describe('TrackedTokens', () => {
     ['a deferred run', (tracked) => (tracked.deferredAt = 1)],
     ['a trigger by the tenant', (tracked) => (tracked.isTriggeredByTenant = true)],
     ['a requested slot', (tracked) => (tracked.isDialing = true)],
-    ['an allowed review', (tracked) => tracked.allow(allowance(0), 0)],
-    ['a refusal', (tracked) => tracked.refuse(1)],
+    ['an allowed review', (tracked) => tracked.recordAllowedReview(allowance(0), 0)],
+    ['a refusal', (tracked) => tracked.recordRefusal(1)],
     ['an unexpected refusal', (tracked) => tracked.countUnexpectedRefusal()],
     ['a change to RBAC', (tracked) => tracked.recordRbacChange()],
     ['an issuance', (tracked) => tracked.recordIssuance(new FakeClock())],
@@ -73,9 +73,9 @@ describe('TrackedTokens', () => {
 
   it('drops earlier refusals whose times are in the future', () => {
     const tracked = new TrackedTokens().keep('a');
-    tracked.refuse(10 * HOUR);
-    tracked.refuse(9 * HOUR);
-    tracked.refuse(9 * HOUR + 15_000);
+    tracked.recordRefusal(10 * HOUR);
+    tracked.recordRefusal(9 * HOUR);
+    tracked.recordRefusal(9 * HOUR + 15_000);
 
     expect(tracked.refusedAt).toEqual([9 * HOUR, 9 * HOUR + 15_000]);
   });
@@ -87,7 +87,7 @@ describe('TrackedToken', () => {
     const unexpected = { ...allowance(0), isExpected: false };
     const reviewedAt = [0];
     for (let at = 0; at < Infinity; at = tracked.reviewAt) {
-      tracked.allow(unexpected, at);
+      tracked.recordAllowedReview(unexpected, at);
       reviewedAt.push(tracked.reviewAt);
     }
     expect(reviewedAt).toEqual([0, 1_000, 3_000, 7_000, 15_000, 31_000, Infinity]);
@@ -97,7 +97,7 @@ describe('TrackedToken', () => {
   it('repeats a review that is not lasting after growing delays of at most 30 seconds', () => {
     const tracked = new TrackedTokens().keep('a');
     const until = [0, 1_000, 3_000, 7_000, 15_000, 31_000, 61_000, 91_000].map((at) => {
-      tracked.allow({ ...allowance(0), isExpected: false, isLasting: false }, at);
+      tracked.recordAllowedReview({ ...allowance(0), isExpected: false, isLasting: false }, at);
       return tracked.reviewAt;
     });
     expect(until).toEqual([1_000, 3_000, 7_000, 15_000, 31_000, 61_000, 91_000, 121_000]);
@@ -107,9 +107,9 @@ describe('TrackedToken', () => {
     const tracked = new TrackedTokens().keep('a');
     const { rbacChanges } = tracked;
     tracked.recordRbacChange();
-    tracked.allow(allowance(rbacChanges), 0);
+    tracked.recordAllowedReview(allowance(rbacChanges), 0);
     expect(tracked.isConfirmed(REVIEW_KEY, 0)).toBe(false);
-    tracked.allow(allowance(tracked.rbacChanges), 0);
+    tracked.recordAllowedReview(allowance(tracked.rbacChanges), 0);
     expect(tracked.isConfirmed(REVIEW_KEY, HOUR)).toBe(true);
   });
 

@@ -30,7 +30,7 @@ Try in another terminal:
   kubectl get clusters,managedtokens -A
   kubectl create token deployer -n deploy --audience https://kubernetes.default.svc --server https://127.0.0.1:7444/orchestrator/target-1
 
-Press Ctrl-C to stop. Data is stored in .purser. The log follows: warnings, and issued and removed tokens.
+Press Ctrl-C to stop. Data is stored in .purser. The log follows: warnings, and decisions about tokens.
 `);
   });
 
@@ -38,11 +38,11 @@ Press Ctrl-C to stop. Data is stored in .purser. The log follows: warnings, and 
     expect(formatWelcomeText({ ...run, page: undefined })).not.toContain('web UI');
   });
 
-  it('marks the target without a stored credential', () => {
+  it('marks the target without a stored token', () => {
     const second = { ...run.hub, name: 'target-2' };
     expect(formatWelcomeText(run)).not.toContain('trusts');
     expect(formatWelcomeText({ ...run, targets: [...run.targets, second] })).toMatch(
-      /^ {2}target-2 .+ \(trusts the hub, no stored credential\)$/m,
+      /^ {2}target-2 .+ \(trusts the hub, no stored token\)$/m,
     );
   });
 

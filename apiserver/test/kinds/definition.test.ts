@@ -64,14 +64,14 @@ describe('customResourceDefinitionKind on create', () => {
       'two versions',
       { versions: [v1, { ...v1, name: 'v2', storage: false }] },
       [
-        'spec.versions: Forbidden: the local API server does not support definitions without exactly one stored version; use a real cluster',
+        'spec.versions: Forbidden: the local API server does not support definitions unless they have exactly one version, with storage: true; use a real cluster',
       ],
     ],
     [
       'no stored version',
       { versions: [{ ...v1, storage: false }] },
       [
-        'spec.versions: Forbidden: the local API server does not support definitions without exactly one stored version; use a real cluster',
+        'spec.versions: Forbidden: the local API server does not support definitions unless they have exactly one version, with storage: true; use a real cluster',
       ],
     ],
     [

@@ -3,13 +3,13 @@ import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import {
   keepSystemMetadata,
-  labelNameProblems,
-  rbacNameProblems,
-  subdomainNameProblems,
   validateCommonMetadata,
   validateCommonMetadataUpdate,
   validateMetadata,
   validateMetadataUpdate,
+  validateNamespaceName,
+  validateRbacName,
+  validateSubdomainName,
   withIncrementedGeneration,
 } from '../../kinds/metadata.ts';
 
@@ -28,7 +28,7 @@ const widget = (metadata: object, fields: object = {}): KubeObject => ({
 });
 
 function errors(metadata: object, namespaced = true): readonly string[] {
-  return validateMetadata(widget({ name: 'x', namespace: 'team-a', ...metadata }), { namespaced, nameProblems: subdomainNameProblems }).map(
+  return validateMetadata(widget({ name: 'x', namespace: 'team-a', ...metadata }), { namespaced, validateName: validateSubdomainName }).map(
     formatFieldError,
   );
 }
@@ -128,14 +128,14 @@ describe('validateMetadataUpdate', () => {
   });
 });
 
-describe('labelNameProblems and rbacNameProblems', () => {
+describe('validateNamespaceName and validateRbacName', () => {
   it('rejects dots in names of Namespaces', () => {
-    expect(labelNameProblems('a.b', false)).toEqual(['must not contain dots']);
+    expect(validateNamespaceName('a.b', false)).toEqual(['must not contain dots']);
   });
 
   it('accepts any path segment as the name of a role', () => {
-    expect(rbacNameProblems('System:Role with spaces', false)).toEqual([]);
-    expect(rbacNameProblems('a%b', false)).toEqual(["may not contain '%'"]);
+    expect(validateRbacName('System:Role with spaces', false)).toEqual([]);
+    expect(validateRbacName('a%b', false)).toEqual(["may not contain '%'"]);
   });
 });
 

@@ -57,11 +57,11 @@ export async function addCluster(addition: AddClusterOptions, host: CommandHost)
   await checkIsNotHub(addition, options);
   const found = await prepare(addition, options);
   await grant(addition, host);
-  const credential = await supply(addition, found, host);
-  const written = await register(addition, found, credential, host);
+  const credential = await resolveCredential(addition, found, host);
+  const outdated = await register(addition, found, credential, host);
   if (addition.serviceAccount !== undefined && !isAuthorized(found.cluster)) host.print(await renderTrustNote(addition, options));
   if (timeoutMs === 0) return;
-  await waitUntilReady(hub, { name, outdated: written, timeoutMs }, host);
+  await waitUntilReady(hub, { name, outdated, timeoutMs }, host);
   host.print(`Cluster ${name} is Ready: Purser can issue tokens for this cluster.\n`);
 }
 
@@ -125,14 +125,14 @@ export async function checkIsNotHub({ hub, target }: Pick<AddClusterOptions, 'hu
 }
 
 /**
- * Reads the existing objects, and sends the writes to the hub as a dry run, so that a missing permission or an invalid object is found
- * before the target changes.
+ * Reads the existing objects, and sends the writes of the Secret and the Cluster as dry runs, so that a missing permission or an invalid
+ * object is found before the target changes.
  */
 async function prepare(addition: AddClusterOptions, options: CallOptions): Promise<ExistingObjects> {
   const { hub, serviceAccount } = addition;
   const credential = serviceAccount === undefined ? { token: TOKEN_PLACEHOLDER } : { serviceAccount };
   return await retryConflicts(hub, async (client) => {
-    const found = await readFound(client, addition, options);
+    const found = await readExisting(client, addition, options);
     const { secret, cluster } = toObjects(addition, found, credential);
     await client.dryRun(Secrets, secret, options);
     if (!isSameCluster(found.cluster, cluster)) await client.dryRun(Clusters, cluster, options);
@@ -140,7 +140,7 @@ async function prepare(addition: AddClusterOptions, options: CallOptions): Promi
   });
 }
 
-async function readFound(client: KubeClient, { registration }: AddClusterOptions, options: CallOptions): Promise<ExistingObjects> {
+async function readExisting(client: KubeClient, { registration }: AddClusterOptions, options: CallOptions): Promise<ExistingObjects> {
   const cluster = await findCluster(client, registration.name, options);
   const secretName = resolveSecretName(registration, cluster);
   const secret = await ignoreReasons(client.get(Secrets, secretName, options), 'NotFound');
@@ -190,7 +190,7 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
  * Returns the credential for the Secret: the service account for federation, the existing token if the target authorizes Purser, or else a
  * new one-hour token.
  */
-async function supply(
+async function resolveCredential(
   { target, serviceAccount }: AddClusterOptions,
   { cluster, secret }: ExistingObjects,
   host: CommandHost,
@@ -223,7 +223,7 @@ async function register(
   if (!isSecretSame) await callPeer(hub, (client) => write(client, Secrets, { object: secret, found: found.secret }, options));
   host.print(`Secret ${namespace}/${name} ${describeOutcome(found.secret, isSecretSame)}.\n`);
   const { stored, isSame, isSpecSame } = await retryConflicts(hub, async (client) => {
-    const latest = { ...(found.cluster === undefined ? found : await readFound(client, addition, options)), secret: found.secret };
+    const latest = { ...(found.cluster === undefined ? found : await readExisting(client, addition, options)), secret: found.secret };
     const { cluster } = toObjects(addition, latest, credential);
     if (isSameCluster(latest.cluster, cluster)) return { stored: found.cluster, isSame: true, isSpecSame: true };
     const written = await write(client, Clusters, { object: cluster, found: latest.cluster }, options);

@@ -4,7 +4,7 @@ import type { Cluster, ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
 import { Clusters, type Event, Events, type Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
-import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
+import { formatHumanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { CommandHost } from '../command.ts';
 import type { OutputFormat } from '../options.ts';
@@ -67,12 +67,12 @@ function formatLatency(ms: number | undefined): string {
 function formatFuture(time: string | undefined, { clock, columns: width }: CommandHost, past = 'expired'): string {
   const at = parseTimestamp(time);
   if (at === undefined || width === undefined) return time ?? '';
-  return at <= clock.now() ? past : `in ${humanDuration(at - clock.now())}`;
+  return at <= clock.now() ? past : `in ${formatHumanDuration(at - clock.now())}`;
 }
 
 function formatPast(time: string | undefined, { clock, columns: width }: CommandHost): string {
   const at = parseTimestamp(time);
-  return at === undefined || width === undefined ? (time ?? '') : `${humanDuration(clock.now() - at)} ago`;
+  return at === undefined || width === undefined ? (time ?? '') : `${formatHumanDuration(clock.now() - at)} ago`;
 }
 
 /** Returns the reference to the credential, for example `Secret purser-system/a`; empty if the Cluster has no credential. */

@@ -1,4 +1,4 @@
-// Sends requests of a command to the hub or to a target cluster, and explains failed requests with cause and remedy.
+// Sends requests of a command to the hub or to a target cluster, and explains failed requests.
 
 import { Namespaces } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -16,7 +16,7 @@ export interface Peer {
   readonly client: KubeClient;
 }
 
-/** Calls `send`. Converts a StatusError or TransportError to a CommandError with cause and remedy; other errors pass unchanged. */
+/** Calls `send`. Converts a StatusError or TransportError to a CommandError with the cause and any known remedy; rethrows other errors. */
 export async function callPeer<T>(peer: Peer, send: (client: KubeClient) => Promise<T>): Promise<T> {
   try {
     return await send(peer.client);

@@ -138,12 +138,12 @@ function checkSecret({ name, server }: TargetRegistration, secretName: Namespace
   const text = `Secret ${secretName.namespace}/${secretName.name}`;
   if (found.metadata.deletionTimestamp !== undefined) throw new CommandError(`${text} is being deleted. Run the command again later`);
   if (Object.hasOwn(found.metadata.labels ?? {}, Label.managedBy))
-    throw new CommandError(`${text} already exists and belongs to a ManagedToken. Choose another name`);
+    throw new CommandError(`${text} already exists and belongs to a ManagedToken. Choose another name for the Cluster`);
   const { servers } = readPinsOrNone(found);
   if (readClusterNames(found).includes(name) && servers.includes(normalizeServer(server) ?? '')) return;
   const described = [...readClusterNames(found), ...servers].join(', ') || 'no cluster';
   throw new CommandError(
-    `${text} already exists with a credential for ${described}, not for ${name} at ${server}. Choose another name, or delete the Secret if no Cluster uses it`,
+    `${text} already exists with a credential for ${described}, not for ${name} at ${server}. Choose another name for the Cluster, or delete the Secret if no Cluster uses it`,
   );
 }
 

@@ -31,7 +31,8 @@ export interface RemoveClusterOptions {
 }
 
 /**
- * Removes the registration. Throws a CommandError if the registration does not exist, if the user does not confirm, or if a request fails.
+ * Removes the registration. Throws a CommandError if the registration does not exist, if Purser's access to the target cannot be removed
+ * safely, if the user does not confirm, or if a request fails.
  */
 export async function removeCluster(removal: RemoveClusterOptions, host: CommandHost): Promise<void> {
   const { name, hub, target } = removal;
@@ -52,7 +53,7 @@ export async function removeCluster(removal: RemoveClusterOptions, host: Command
 }
 
 const ACCESS_REMAINS =
-  "Purser's access to the target cluster remains. If no other registration uses the cluster, remove the access (add --namespaces or --user if the registration had them): purser print target-rbac | kubectl --context TARGET delete -f -\n";
+  "Purser's access to the target cluster remains. If no other registration uses the cluster, remove the access (for a registration with --namespaces or --federated, add --namespaces or --user): purser print target-rbac | kubectl --context TARGET delete -f -\n";
 
 const OMIT_TARGET = 'Omit --purge-target and --context';
 

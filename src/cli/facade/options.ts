@@ -38,13 +38,13 @@ export function addFacadeOptions(command: Command): Command {
     .addOption(
       defineOption('--facade-ca <FILE>', "PEM file with the CA of the façade's certificate, or system for public CAs", anyText).default(
         undefined,
-        `${FacadeVariable.authority}, else the CA ${published}`,
+        `${FacadeVariable.authority}, else the CA ${published}, else public CAs`,
       ),
     )
     .addOption(
       defineOption('--facade-path <NAME>', 'first path segment of token requests to the façade', pathSegment).default(
         undefined,
-        `${toVariableName('facade-path')}, else the path ${published}`,
+        `${toVariableName('facade-path')}, else the path ${published}, else orchestrator`,
       ),
     )
     .addOption(

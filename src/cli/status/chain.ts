@@ -6,7 +6,7 @@ import { ClusterConditionType } from '../../api/names.ts';
 import type { Secret, ServiceAccount, Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
-import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
+import { formatHumanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { toSentence } from '../../std/sentence.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { parseTokenClaims, type TokenClaims } from '../../targets/policy/token-claims.ts';
@@ -91,7 +91,7 @@ function toClusterLink({ token: { spec }, cluster: checked }: Evidence, now: num
   const probedAt = parseTimestamp(checked.value.status?.lastProbeTime);
   return toOkLink(
     'cluster',
-    `Cluster ${name} is ready${probedAt === undefined ? '' : `, probed at most ${humanDuration(now - probedAt)} ago`}`,
+    `Cluster ${name} is ready${probedAt === undefined ? '' : `, probed at most ${formatHumanDuration(now - probedAt)} ago`}`,
   );
 }
 
@@ -124,7 +124,7 @@ function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, 
   if (problem !== undefined) return toFailedLink('token', problem);
   if ('value' in isAccepted && isAccepted.value === false)
     return toFailedLink('token', `The cluster rejects the token. ${formatReplacement(managed)}`);
-  const expiry = claims?.expiresAt === undefined ? 'is opaque' : `expires in ${humanDuration(claims.expiresAt - now)}`;
+  const expiry = claims?.expiresAt === undefined ? 'is opaque' : `expires in ${formatHumanDuration(claims.expiresAt - now)}`;
   return toOkLink(
     'token',
     `token ${expiry}${'value' in isAccepted ? ', and the cluster accepts it' : `; acceptance not checked (needs ${isAccepted.needs})`}`,
@@ -143,13 +143,11 @@ function formatReplacement({ metadata: { namespace, name }, spec }: Stored<Manag
 function findClaimProblem(managed: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
   const { spec } = managed;
   if (expiresAt !== undefined && expiresAt <= now)
-    return toSentence(`The token expired ${humanDuration(now - expiresAt)} ago and is still in the Secret. ${CHECK_PURSER}`);
+    return toSentence(`The token expired ${formatHumanDuration(now - expiresAt)} ago and is still in the Secret. ${CHECK_PURSER}`);
   if (subject !== toServiceAccountUsername(spec.serviceAccount))
     return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${formatReplacement(managed)}`;
   const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));
-  return missing.length === 0
-    ? undefined
-    : `The token lacks the audience ${missing.join(', ')} of spec.audiences. ${formatReplacement(managed)}`;
+  return missing.length === 0 ? undefined : `The token lacks some of spec.audiences: ${missing.join(', ')}. ${formatReplacement(managed)}`;
 }
 
 function toSecretLink({ token: managed, secret: checked }: Evidence): Link {

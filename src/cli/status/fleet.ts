@@ -1,4 +1,4 @@
-// Status of a fleet: counts of Clusters, ManagedTokens and ManagedTokenSets, and their problems, the most urgent first.
+// Status of a fleet: counts of Clusters, ManagedTokens and ManagedTokenSets, and their problems.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
@@ -55,7 +55,7 @@ export interface Fleet {
   readonly sets: readonly Stored<ManagedTokenSet>[] | undefined;
 }
 
-/** Returns the state of a fleet, with the most urgent problems first. */
+/** Returns the state of a fleet. The most urgent problems of Clusters and of ManagedTokens come first; sets are sorted by name. */
 export function toFleetStatus({ tokens, clusters, sets }: Fleet, now: number): FleetStatus {
   const failing = new Map((clusters ?? []).flatMap((cluster) => toFailingEntry(cluster)));
   const problems = tokens.flatMap((token) => toTokenProblem(token, failing, now) ?? []).sort(compareUrgency);
@@ -78,10 +78,13 @@ export function toFleetStatus({ tokens, clusters, sets }: Fleet, now: number): F
   });
 }
 
-/** Time without a probe after which Purser is considered stopped, in milliseconds. Purser writes probe times every five minutes. */
+/**
+ * Time since the latest reported probe after which Purser is considered stopped, in milliseconds. Whatever the size of the fleet, Purser
+ * reports a probe of some cluster about every five minutes or more often.
+ */
 const SILENT_MS = 720_000;
-/** Time for Purser to issue a first token, in milliseconds. Until then, a ManagedToken without a token is not reported as a problem. */
-const FIRST_TOKEN_MS = 60_000;
+/** Time for Purser to issue a token, in milliseconds. A ManagedToken that has been Pending for less time is not reported as a problem. */
+const MAX_PENDING_MS = 60_000;
 
 function toFailingEntry(cluster: Stored<Cluster>): readonly (readonly [string, Problem])[] {
   const { ready, credentialFresh } = ClusterConditionType;
@@ -133,13 +136,14 @@ function findProblem(token: Stored<ManagedToken>, now: number): Problem | undefi
   const expiresAt = parseTimestamp(token.status?.expirationTimestamp);
   if (rotation?.status === 'True') return toProblem(rotation);
   if (ready?.status === 'True') return expiresAt !== undefined && expiresAt <= now ? toUnreportedExpiry(expiresAt) : undefined;
-  if (ready?.reason === 'Suspended' || isNew(token, ready, now)) return undefined;
+  if (ready?.reason === 'Suspended' || isRecentlyPending(token, ready, now)) return undefined;
   return ready === undefined ? { reason: 'Pending', message: toSentence(`${ReadyReason.Pending}. ${CHECK_PURSER}`) } : toProblem(ready);
 }
 
-function isNew({ metadata }: Stored<ManagedToken>, ready: Condition | undefined, now: number): boolean {
+/** Returns whether a ManagedToken without a Ready condition, or with the reason Pending, has waited for less than MAX_PENDING_MS. */
+function isRecentlyPending({ metadata }: Stored<ManagedToken>, ready: Condition | undefined, now: number): boolean {
   const since = parseTimestamp(ready?.lastTransitionTime ?? metadata.creationTimestamp) ?? 0;
-  return (ready === undefined || ready.reason === 'Pending') && now - since < FIRST_TOKEN_MS;
+  return (ready === undefined || ready.reason === 'Pending') && now - since < MAX_PENDING_MS;
 }
 
 function toUnreportedExpiry(since: number): Problem {

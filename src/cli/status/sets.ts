@@ -36,9 +36,9 @@ function findSetProblem(set: Stored<ManagedTokenSet>): readonly SetProblem[] {
   // If no cluster is failing, a set that is not ready is still in progress.
   const condition = [progressing, readiness, clusterProfilesPublished]
     .map((type) => findCondition(set, type))
-    .find((each) => each?.status === 'False' && !EXPECTED.has(each.reason) && !(each.reason === 'NotAllReady' && failing === 0));
+    .find((each) => each?.status === 'False' && !EXPECTED_REASONS.has(each.reason) && !(each.reason === 'NotAllReady' && failing === 0));
   return condition === undefined ? [] : [{ ...toProblem(condition), namespace, name, clusters, ready }];
 }
 
 /** Reasons with which a condition can be False in a set without problems. */
-const EXPECTED: ReadonlySet<string> = new Set(['Complete', 'Publishing']);
+const EXPECTED_REASONS: ReadonlySet<string> = new Set(['Complete', 'Publishing']);

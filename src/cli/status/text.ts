@@ -3,7 +3,7 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokenConditionType } from '../../api/names.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
-import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
+import { formatHumanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { CHECK_PURSER } from '../command.ts';
 import { toVisibleLine } from '../visible-text.ts';
@@ -28,18 +28,18 @@ export function formatFleet({ clusters, managedTokens, managedTokenSets, silentS
 }
 
 function formatSilence(since: number, now: number, paint: Paint): string {
-  const title = paint('red', `Purser has reported no probe of a cluster for ${humanDuration(now - since)}`);
+  const title = paint('red', `Purser has reported no probe of a cluster for ${formatHumanDuration(now - since)}`);
   return `${title}\n  Everything below may be outdated. ${CHECK_PURSER}\n`;
 }
 
 function formatCluster({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
-  const expiry = firstExpiry === undefined ? '' : `; the first token expires in ${humanDuration(firstExpiry - now)}`;
+  const expiry = firstExpiry === undefined ? '' : `; the first token expires in ${formatHumanDuration(firstExpiry - now)}`;
   const affected = failingTokens === 0 ? '' : `; ${formatCount(failingTokens, 'ManagedToken')} affected${expiry}`;
   return `${paint('red', `Cluster ${name}`)}: ${toVisibleLine(reason)}${formatAge(since, now)}${affected}\n  ${toVisibleLine(message)}\n`;
 }
 
 function formatToken({ namespace, name, reason, message, since, usable, expiresAt }: TokenProblem, now: number, paint: Paint): string {
-  const state = usable && expiresAt !== undefined ? `; the token expires in ${humanDuration(expiresAt - now)}` : '; no valid token';
+  const state = usable && expiresAt !== undefined ? `; the token expires in ${formatHumanDuration(expiresAt - now)}` : '; no valid token';
   const title = paint(usable ? 'yellow' : 'red', `ManagedToken ${namespace}/${name}`);
   return `${title}: ${toVisibleLine(reason)}${formatAge(since, now)}${state}\n  ${toVisibleLine(message)}\n`;
 }
@@ -50,7 +50,7 @@ function formatSet({ namespace, name, reason, message, since, clusters, ready }:
 }
 
 function formatAge(since: number | undefined, now: number): string {
-  return since === undefined ? '' : ` for ${humanDuration(now - since)}`;
+  return since === undefined ? '' : ` for ${formatHumanDuration(now - since)}`;
 }
 
 function formatSummary({ clusters, managedTokens, managedTokenSets }: Omit<FleetStatus, 'silentSince'>, now: number, paint: Paint): string {
@@ -73,7 +73,7 @@ function formatSetsSummary(sets: FleetStatus['managedTokenSets'], paint: Paint):
 
 function formatRotation(at: number | undefined, now: number): string {
   if (at === undefined) return '';
-  return at <= now ? ', the next rotation is due' : `, the next rotation is in ${humanDuration(at - now)}`;
+  return at <= now ? ', the next rotation is due' : `, the next rotation is in ${formatHumanDuration(at - now)}`;
 }
 
 function formatShare(part: number, total: number, paint: Paint): string {
@@ -101,8 +101,8 @@ export function formatChain(token: ManagedToken, links: readonly Link[], now: nu
 
 function formatTimes({ status }: ManagedToken, now: number): string {
   const [expiresAt, rotatesAt] = [status?.expirationTimestamp, status?.nextRotationTime].map(parseTimestamp);
-  const expiry = expiresAt === undefined || expiresAt <= now ? '' : `, expires in ${humanDuration(expiresAt - now)}`;
-  return rotatesAt === undefined || rotatesAt <= now ? expiry : `${expiry}, rotates in ${humanDuration(rotatesAt - now)}`;
+  const expiry = expiresAt === undefined || expiresAt <= now ? '' : `, expires in ${formatHumanDuration(expiresAt - now)}`;
+  return rotatesAt === undefined || rotatesAt <= now ? expiry : `${expiry}, rotates in ${formatHumanDuration(rotatesAt - now)}`;
 }
 
 const MARKS: Readonly<Record<Verdict, string>> = { ok: '✓', failed: '✗', unchecked: '?' };

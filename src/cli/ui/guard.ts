@@ -44,8 +44,8 @@ export function admit({ method, url, headers }: UiRequest, own: OwnServer): UiAd
 }
 
 /**
- * Returns whether a request is from the page itself, or opens the page. Browsers set Origin and the Sec-Fetch headers; pages cannot set
- * them.
+ * Returns false for a request from another web page, unless the request opens the page. Browsers set Origin and the Sec-Fetch headers, and
+ * web pages cannot set them. A request without these headers is accepted, because its sender knows the secret.
  */
 function isFromOwnPage(path: string, headers: UiRequest['headers'], { authority }: OwnServer): boolean {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;

@@ -7,7 +7,7 @@ import { platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Env } from '../../config/variables.ts';
 
-/** Programs that open a file with the user's default application. */
+/** Programs that open a file with the user's default application, by platform; on other platforms, `xdg-open` does. */
 const OPENERS: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', ''],
@@ -18,7 +18,7 @@ export interface RedirectFile extends AsyncDisposable {
   readonly file: string;
 }
 
-/** Writes the file into a folder that only the user can read. */
+/** Writes a file that redirects to `url` into a folder that only the user can read. */
 export async function createRedirectFile(url: string): Promise<RedirectFile> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-ui-'));
   const file = join(folder, 'index.html');

@@ -22,7 +22,7 @@ const SECRET_BYTES = 24;
 /** Maximum number of open connections. */
 const MAX_CONNECTIONS = 256;
 /** Timeouts of requests, in milliseconds: clients without the secret must not occupy all connections. */
-const LIMITS = { headersTimeout: 4_000, requestTimeout: 4_000, connectionsCheckingInterval: 250 };
+const TIMEOUTS = { headersTimeout: 4_000, requestTimeout: 4_000, connectionsCheckingInterval: 250 };
 
 /**
  * Serves the page until the command is interrupted, and opens a browser if requested. Throws a CommandError if the façade or the port
@@ -34,7 +34,7 @@ export async function servePage(options: UiOptions, host: CommandHost): Promise<
   const [assets] = await Promise.all([Assets.load({ needsLogin: false }), upstream.connect()]);
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   const own = { secret, authority: '' };
-  const server = createServer(LIMITS, (request, response) => {
+  const server = createServer(TIMEOUTS, (request, response) => {
     serve(request, response, { own, assets, upstream }).catch((error: unknown) => sendError(response, error));
   });
   server.maxConnections = MAX_CONNECTIONS;

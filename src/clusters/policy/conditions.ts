@@ -64,9 +64,9 @@ export interface StoredEvidence {
   readonly renewAt?: number | undefined;
   /** True for a token that Purser did not obtain itself and is about to replace. */
   readonly isSupplied?: boolean;
-  /** Failure of the renewal; undefined if it succeeds. */
+  /** Failure of a renewal, or of a later step such as a revocation; undefined if there is none. */
   readonly failure?: RenewalFailure;
-  /** True if probes find that the cluster rejects the credential, although it has not expired. */
+  /** True if probes find that the cluster rejects the credential. */
   readonly isRejected?: boolean;
   /** Name of the Cluster, for the command that renews the credential; undefined if Purser cannot renew it, as for a client certificate. */
   readonly cluster?: string;
@@ -242,7 +242,7 @@ function evaluateStored(credential: StoredEvidence, now: number): Finding {
   const valid = credential.isSupplied === true ? 'CredentialRenewalPending' : 'CredentialValid';
   if (expiresAt === undefined) return createFinding('True', valid, `the credential does not expire${formatRenewalNote(credential, now)}`);
   const expiry = formatTimestamp(expiresAt);
-  return expiresAt - now <= warningMs(validity)
+  return expiresAt - now <= computeWarningMs(validity)
     ? createFinding('False', 'CredentialExpiring', `the credential expires at ${expiry}`)
     : createFinding('True', valid, `the credential is valid until ${expiry}${formatRenewalNote(credential, now)}`);
 }
@@ -283,7 +283,7 @@ const MAX_WARNING_MS = 30 * 24 * 3_600_000;
  * Returns the length of the period before expiry in which a credential is no longer fresh, in milliseconds: 20% of the lifetime, at most 30
  * days; 30 days if the start is unknown.
  */
-function warningMs({ startsAt, expiresAt = 0 }: Validity): number {
+function computeWarningMs({ startsAt, expiresAt = 0 }: Validity): number {
   if (startsAt === undefined) return MAX_WARNING_MS;
   return Math.min(Math.max(expiresAt - startsAt, 0) * WARNING_SHARE, MAX_WARNING_MS);
 }

@@ -102,7 +102,7 @@ export function unreachableMs(cluster: Cluster, probeIntervalMs: number, now: nu
   const condition = findCondition(cluster, Type.reachable);
   if (condition?.status !== 'False') return 0;
   const leftMs = (parseTimestamp(condition.lastHeartbeatTime) ?? 0) + MAX_AGE_PROBES * probeIntervalMs - now;
-  // A heartbeat in the future was written with another clock and is ignored.
+  // A heartbeat more than one interval in the future was written with another clock, and is ignored.
   return leftMs > 0 && leftMs <= (MAX_AGE_PROBES + 1) * probeIntervalMs ? leftMs : 0;
 }
 

@@ -67,8 +67,8 @@ export type CredentialPlan =
 /** Returns the first step that is due, or `wait` with the time of the next step. */
 export function planCredential(observation: CredentialObservation, now: number): CredentialPlan {
   const steps: readonly Step[] = [
-    { at: restoreAt(observation), plan: { type: 'restore' } },
-    { at: revokeAt(observation), plan: { type: 'revoke' } },
+    { at: computeRestoreAt(observation), plan: { type: 'restore' } },
+    { at: computeRevokeAt(observation), plan: { type: 'revoke' } },
     planDeletion(observation, now),
     isRenewable(observation) ? planRenewal(observation, now) : planRetirement(observation),
   ];
@@ -114,7 +114,7 @@ function isRenewable({ token, terms }: CredentialObservation): boolean {
 function planRenewal(observation: CredentialObservation, now: number): Step {
   return needsRecovery(observation, now)
     ? { at: observation.history.renewNotBefore, plan: { type: 'recover' } }
-    : { at: renewAt(observation, now), plan: { type: 'renew' } };
+    : { at: computeRenewAt(observation, now), plan: { type: 'renew' } };
 }
 
 /**
@@ -135,7 +135,7 @@ function needsRecovery({ isRejected, isRenewed, token }: CredentialObservation, 
   return isRenewed && (isRejected || (token?.expiresAt ?? Infinity) <= now);
 }
 
-function restoreAt({ isLost, terms, history }: CredentialObservation): number {
+function computeRestoreAt({ isLost, terms, history }: CredentialObservation): number {
   return isLost && terms.isAutomatic ? history.restoreNotBefore : Infinity;
 }
 
@@ -143,7 +143,7 @@ function restoreAt({ isLost, terms, history }: CredentialObservation): number {
  * Returns the time of a requested revocation; Infinity if there is none. A renewal precedes the revocation; other replicas notice the new
  * token when the cluster rejects the old one.
  */
-function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation): number {
+function computeRevokeAt({ record, isRenewed, isLost, history }: CredentialObservation): number {
   const isPending = isRenewed && !isLost && record?.revokeRequest !== undefined && record.revokeRequest !== record.revoked;
   return isPending ? history.deleteNotBefore : Infinity;
 }
@@ -155,12 +155,12 @@ function planDeletion(observation: CredentialObservation, now: number): Step {
     .filter(({ uid }) => !history.deletedAnchors.has(uid))
     .toSorted((a, b) => a.replacedAt - b.replacedAt);
   const excess = left.length - MAX_REPLACED + 1;
-  const timed = left.map((anchor, index) => ({ anchor, at: index < excess ? 0 : deleteAt(observation, anchor, now) }));
+  const timed = left.map((anchor, index) => ({ anchor, at: index < excess ? 0 : computeDeleteAt(observation, anchor, now) }));
   const anchors = timed.filter(({ at }) => at <= now).map(({ anchor }) => anchor);
   return { at: Math.max(Math.min(...timed.map(({ at }) => at)), history.deleteNotBefore), plan: { type: 'deleteAnchors', anchors } };
 }
 
-function deleteAt(
+function computeDeleteAt(
   { uid, record, terms, probeIntervalMs, startedAt }: CredentialObservation,
   { replacedAt }: ReplacedAnchor,
   now: number,
@@ -172,7 +172,7 @@ function deleteAt(
   return isRepeated ? computeNextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
 }
 
-function renewAt(observation: CredentialObservation, now: number): number {
+function computeRenewAt(observation: CredentialObservation, now: number): number {
   const { uid, token, history } = observation;
   if (token === undefined || token.digest === history.foreignDigest) return Infinity;
   const isFirst = token.isSupplied && token.digest !== history.renewedDigest;

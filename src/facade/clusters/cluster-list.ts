@@ -23,7 +23,7 @@ function clusterSetNameOf(cluster: Cluster): string | undefined {
   return clusterSet === NO_CLUSTER_SET ? undefined : toClusterSetName(clusterSet);
 }
 
-/** Public reason of a condition whose stored reason Purser does not use. */
+/** Public reason of a condition whose stored reason is unknown to this version of Purser. */
 const UNKNOWN_REASON = 'Unknown';
 
 /** Returns the public fields of a Cluster. */
@@ -123,7 +123,7 @@ const SCHEMA: PublicSchema = {
   optional: ['status'],
 };
 
-/** Returns the schema of a condition. Its type, reason and message are always those that Purser uses. */
+/** Returns the schema of a public condition, which has only types, reasons and messages that this version of Purser defines. */
 function createConditionSchema(): OpenApiSchema {
   const { properties } = conditions.items;
   return closeSchema({

@@ -8,7 +8,7 @@ import { toTenant } from './tenant.ts';
 export interface ConcurrencyLimits {
   /** Maximum for one tenant, over all of its tokens, in bytes. */
   readonly perTenant: number;
-  /** Maximum for one source address, which may be a proxy with many callers; no limit per address if undefined. */
+  /** Maximum for one source address, which may be a proxy with many callers, in bytes; no limit per address if undefined. */
   readonly perAddress?: number;
   /** Maximum for all tenants, in bytes. */
   readonly total: number;
@@ -23,8 +23,8 @@ const RETRY_AFTER_SECONDS = 1;
 
 export class ConcurrencyLimiter {
   readonly #options: ConcurrencyLimiterOptions;
-  readonly #byTenant = new Counts();
-  readonly #byAddress = new Counts();
+  readonly #byTenant = new ByteCounts();
+  readonly #byAddress = new ByteCounts();
   #total = 0;
 
   constructor(options: ConcurrencyLimiterOptions) {
@@ -61,7 +61,7 @@ export class ConcurrencyLimiter {
   }
 }
 
-class Counts {
+class ByteCounts {
   readonly #counts = new Map<string, number>();
 
   get(key: string): number {

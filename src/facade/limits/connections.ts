@@ -12,7 +12,7 @@ export interface ConnectionLimits {
   readonly waiting: number;
   /** Maximum number of connections; Node closes additional ones. Requests in progress must be limited well below this number. */
   readonly total: number;
-  /** Maximum memory of the buffers of idle connections, in bytes; 32 MiB by default. */
+  /** Maximum memory of the large buffers of idle connections, in bytes; 32 MiB by default. */
   readonly buffers?: number;
 }
 
@@ -27,13 +27,13 @@ interface Connection {
   excess: number;
   /** Set of waiting connections that contains this one; undefined while a request is in progress. */
   waitingIn: Set<Connection> | undefined;
-  /** Size of the buffers while the connection is idle, in bytes. */
+  /** Size of the large buffers while the connection is idle, in bytes. */
   buffer: number;
 }
 
 /** Waiting connections from one source address, in the order in which they began to wait. */
 interface Waiting {
-  /** Connections that have not completed a request yet. */
+  /** Connections on which no request has begun yet. */
   readonly silent: Set<Connection>;
   /** Kept-alive connections between two requests. */
   readonly idle: Set<Connection>;
@@ -44,7 +44,7 @@ export class Connections {
   readonly #byPeer = new Map<string, Connection>();
   readonly #waiting = new Map<string, Waiting>();
   #waitingCount = 0;
-  /** Memory of the buffers of idle connections, in bytes. */
+  /** Memory of the large buffers of idle connections, in bytes. */
   #buffers = 0;
 
   constructor(limits: ConnectionLimits) {
@@ -186,7 +186,7 @@ const readBytes = new WeakMap<Socket, number>();
 
 /** Maximum size of a buffer that is not recorded, in bytes: such a buffer is part of the expected memory of every connection. */
 const SMALL_BYTES = 16_384;
-/** Size of the buffer that a long request leaves, in bytes. */
+/** Size of the read buffer that Node keeps after a request with a long body, in bytes. */
 const READ_BYTES = 65_536;
 
 /** Records a write to a connection. */

@@ -79,17 +79,17 @@ export class ReviewLimit {
     this.#signed = new TenantRates(clock, rates.signed);
   }
 
-  /** Admits the review of a known token of a user. */
+  /** Admits the review of a known token of a user, within the rate of the user's tenant. */
   admitKnown(username: string): ReviewAdmission {
     return toAdmission(this.#known.take(toTenant(username)));
   }
 
-  /** Admits the review of an unknown token that the hub has signed for a user. The limits on addresses do not apply. */
+  /** Admits the review of an unknown token that the hub has signed for a user, within the rate of the tenant, from any address. */
   admitSigned(username: string): ReviewAdmission {
     return toAdmission(this.#signed.take(toTenant(username)));
   }
 
-  /** Admits the review of an unknown token from an address. The caller must call `settle` once, when the review has ended. */
+  /** Admits the review of an unknown token from an address, within the limits. The caller must call `settle` once, after the review. */
   admit(address: string): ReviewAdmission {
     const source = this.#findOrAddSource(address);
     const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#allOverAllowance.take();

@@ -64,7 +64,7 @@ export function toTenant(username: string): string {
  */
 export function toAddressKey(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
-  // The regular expression behind `isIPv6` is slow, and every request needs its key.
+  // The regular expression behind `isIPv6` is slow, and this function runs for every request.
   if (!address.includes(':') || !isIPv6(address)) return address;
   const [head = '', tail] = address.split('::', 2);
   const first = head === '' ? [] : head.split(':');

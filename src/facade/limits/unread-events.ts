@@ -1,5 +1,5 @@
-// The limit on events that clients of watches have not read. An event is written to every watch: without a limit, a change to one large
-// object would take its size in memory for each watch whose client does not read.
+// The limit on events that clients of watches have not read. An event is written to every watch: without a limit, the event of one large
+// object would stay in memory once for each watch whose client does not read.
 
 import type { Clock } from '../../std/clock.ts';
 
@@ -12,7 +12,7 @@ export interface EventWriter {
   destroy(): void;
 }
 
-/** Limits in bytes. The last event of a tenant may exceed them. */
+/** Limits in bytes. An event is written while the unread bytes are below the limits, even if the event then exceeds them. */
 export interface UnreadEventsLimits {
   readonly perTenant: number;
   readonly total: number;

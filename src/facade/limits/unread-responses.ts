@@ -1,6 +1,7 @@
 // The limit on unread responses to requests without a seat in the queue: requests without valid credentials, requests for public documents,
 // and requests that are rejected before they get a seat. If the unread responses to an address take too much memory, the connection with
-// the oldest of them is closed; over HTTP/2, only the stream of that response.
+// the oldest of them is closed; over HTTP/2, only the stream of that response. If all unread responses together take too much memory,
+// this affects the address whose responses take the most.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -58,7 +59,7 @@ export class UnreadResponses {
     this.#total += bytes;
     response.once('close', () => this.#remove(responded));
     while (unread.total > this.#limits.perAddress) this.#closeOldest(unread);
-    while (this.#total > this.#limits.total) this.#closeOldest(this.#largest());
+    while (this.#total > this.#limits.total) this.#closeOldest(this.#findLargest());
   }
 
   #remove(responded: RespondedRequest): void {
@@ -72,7 +73,7 @@ export class UnreadResponses {
     if (unread.bytes.size === 0) this.#byAddress.delete(address);
   }
 
-  #largest(): Unread {
+  #findLargest(): Unread {
     return [...this.#byAddress.values()].reduce((most, each) => (each.total > most.total ? each : most));
   }
 

@@ -41,7 +41,7 @@ export class Item implements VisibleObject {
   }
 
   /** Returns the compact JSON with another resourceVersion, in parts. */
-  parts(version: string): readonly [Buffer, Buffer, Buffer] {
+  toParts(version: string): readonly [Buffer, Buffer, Buffer] {
     const { bytes } = this;
     return [bytes.subarray(0, this.#versionAt), Buffer.from(version, 'latin1'), bytes.subarray(this.#versionEnd)];
   }
@@ -50,9 +50,9 @@ export class Item implements VisibleObject {
    * Returns the compact JSON of the item in a list with this version, in parts. Their total length is the length of `bytes`, because all
    * versions of one revision have the same length.
    */
-  itemParts(list: FacadeVersion): readonly Buffer[] {
+  toListParts(list: FacadeVersion): readonly Buffer[] {
     const { fingerprint } = Visibility.everything;
-    return list.fingerprint === fingerprint ? [this.bytes] : this.parts(formatFacadeVersionAt(this.revision, list));
+    return list.fingerprint === fingerprint ? [this.bytes] : this.toParts(formatFacadeVersionAt(this.revision, list));
   }
 
   #encode(): Buffer {
@@ -96,16 +96,16 @@ export class Collection {
 
   get(key: string): Item | undefined {
     const block = this.blocks[this.#blockOf(key)];
-    const found = block?.items[block.lowerBound(key)];
+    const found = block?.items[block.findLowerBound(key)];
     return found?.key === key ? found : undefined;
   }
 
-  /** Returns a collection with `item` added, or in place of the item with the same key. */
+  /** Returns a collection that contains `item`, in place of any item with the same key. */
   with(item: Item): Collection {
     const at = this.#blockOf(item.key);
     const block = this.blocks[at];
     if (block === undefined) return new Collection([new Block([item])]);
-    const position = block.lowerBound(item.key);
+    const position = block.findLowerBound(item.key);
     const replaced = block.items[position]?.key === item.key ? 1 : 0;
     return this.#replaceBlock(at, block.items.toSpliced(position, replaced, item));
   }
@@ -121,7 +121,7 @@ export class Collection {
   }
 
   /**
-   * Returns a collection with these items added, or in place of the items with the same keys; undefined removes an item. Shares the blocks
+   * Returns a collection that contains these items, in place of any items with the same keys; undefined removes an item. Shares the blocks
    * that do not change.
    */
   withAll(changes: ReadonlyMap<string, Item | undefined>): Collection {
@@ -139,7 +139,7 @@ export class Collection {
   *from(start: string): Generator<Item> {
     for (let at = this.#blockOf(start); at < this.blocks.length; at++) {
       const block = this.blocks[at] as Block;
-      for (let position = block.lowerBound(start); position < block.items.length; position++) {
+      for (let position = block.findLowerBound(start); position < block.items.length; position++) {
         yield block.items[position] as Item;
       }
     }
@@ -147,9 +147,10 @@ export class Collection {
 
   /**
    * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the number of visible
-   * names. It grows with the collection only if there are more names than items, names in any namespace, or cluster sets.
+   * names. If the caller sees everything, or if there are more names than items, names in any namespace, or cluster sets, the cost also
+   * grows with the collection.
    */
-  visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
+  findVisible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#findVisibleIn(namespace, visibility, start);
     if (visibility.isEverything) return this.from(start);
     if (visibility.spansNamespaces || visibility.names.length > this.size) return this.#filterVisible(visibility, start);
@@ -159,7 +160,7 @@ export class Collection {
 
   *#findVisibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
     const prefix = `${namespace}/`;
-    for (const item of this.visible(visibility, '', start > prefix ? start : prefix)) {
+    for (const item of this.findVisible(visibility, '', start > prefix ? start : prefix)) {
       // Keys are sorted, so those of one namespace are adjacent.
       if (!item.key.startsWith(prefix)) return;
       yield item;
@@ -248,7 +249,7 @@ class Block {
   }
 
   /** Returns the index of the first item whose key is not less than `key`. */
-  lowerBound(key: string): number {
+  findLowerBound(key: string): number {
     let low = 0;
     let high = this.items.length;
     while (low < high) {

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../kubernetes/object.ts';
 import { encodeEvent, type View } from '../../kubernetes/representation.ts';
 import type { Status } from '../../kubernetes/status.ts';
 import { encodeWatchEvent } from '../../kubernetes/wire/encode.ts';
-import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../../kubernetes/wire/ordered-json.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
 import { encodeGoJson } from '../../std/go-text.ts';
@@ -27,8 +27,9 @@ export interface ItemEvent {
 export interface EventForm {
   /** True if watches with the same visibility and selection get the same lines. */
   readonly isShared: boolean;
-  event(type: EventType, item: Item, version: string): readonly Buffer[];
-  bookmark(version: string, endsInitialEvents: boolean): Buffer;
+  /** Returns the line of an event, in parts. */
+  toEventParts(type: EventType, item: Item, version: string): readonly Buffer[];
+  toBookmarkLine(version: string, endsInitialEvents: boolean): Buffer;
 }
 
 /** Selection and encoding of the events of one watch. */
@@ -56,8 +57,8 @@ const PIECE_BYTES = 5 * 1024;
 export function createPlainForm(kind: ServedKind): EventForm {
   return {
     isShared: true,
-    event: (type, item, version) => [PREFIXES[type], ...item.parts(version), SUFFIX],
-    bookmark: (version, endsInitialEvents) =>
+    toEventParts: (type, item, version) => [PREFIXES[type], ...item.toParts(version), SUFFIX],
+    toBookmarkLine: (version, endsInitialEvents) =>
       Buffer.from(encodeWatchEvent('BOOKMARK', encodeGoJson(createBookmark(kind, version, endsInitialEvents)))),
   };
 }
@@ -83,7 +84,7 @@ export function createConvertedForm(view: View, clock: Clock, lines: ConvertedLi
   const viewKey = JSON.stringify([view.as, view.as?.kind === 'Table' ? view.includeObject : '']);
   return {
     isShared: false,
-    event: (type, item, version) => {
+    toEventParts: (type, item, version) => {
       // The ages in tables change once a second.
       const now = Math.floor(clock.now() / 1_000) * 1_000;
       const key = JSON.stringify([viewKey, isFirst, type, item.key, item.revision, version, now]);
@@ -92,13 +93,13 @@ export function createConvertedForm(view: View, clock: Clock, lines: ConvertedLi
       lines.set(key, line);
       return [line];
     },
-    bookmark: (version, endsInitialEvents) => encode('BOOKMARK', createBookmark(view.kind, version, endsInitialEvents), clock.now()),
+    toBookmarkLine: (version, endsInitialEvents) => encode('BOOKMARK', createBookmark(view.kind, version, endsInitialEvents), clock.now()),
   };
 }
 
 /** Returns the last line of a watch that fails. */
 export function encodeErrorLine(status: Status): Buffer {
-  return Buffer.from(encodeWatchEvent('ERROR', orderedJson(status)));
+  return Buffer.from(encodeWatchEvent('ERROR', encodeOrderedJson(status)));
 }
 
 const PREFIXES: Readonly<Record<EventType, Buffer>> = {
@@ -121,7 +122,7 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
   const lines = new Lines(filter);
   let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
   for (let at = from; at < history.end; at++) {
-    const entry = history.entry(at);
+    const entry = history.getEntry(at);
     if (hasGap(entry, ahead)) return 'expired';
     const event = entry.revision > ahead ? toEvent(entry, filter) : undefined;
     if (event !== undefined) {
@@ -206,11 +207,11 @@ class Lines {
   }
 
   add({ type, item }: ItemEvent, version: string): void {
-    for (const part of this.#form.event(type, item, version)) this.#push(part);
+    for (const part of this.#form.toEventParts(type, item, version)) this.#push(part);
   }
 
   addBookmark(version: string, endsInitialEvents: boolean): void {
-    this.#push(this.#form.bookmark(version, endsInitialEvents));
+    this.#push(this.#form.toBookmarkLine(version, endsInitialEvents));
   }
 
   #push(part: Buffer): void {

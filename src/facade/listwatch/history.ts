@@ -28,7 +28,9 @@ export interface Entry {
 
 export interface HistoryOptions {
   readonly clock: Clock;
-  /** Maximum number of changes in the log. */
+  /**
+   * Number of changes to which the log is cut when it has a quarter more. Old changes, and changes beyond `maxWeight`, are dropped earlier.
+   */
   readonly capacity: number;
   /** Maximum total size of the changes in the log, in bytes; 32 MB by default. Bounds the memory that users can fill with large labels. */
   readonly maxWeight?: number;
@@ -133,7 +135,7 @@ export class History {
     return this.#start + this.#entries.length;
   }
 
-  entry(position: number): Entry {
+  getEntry(position: number): Entry {
     return this.#entries[position - this.#start] as Entry;
   }
 
@@ -223,7 +225,7 @@ export class History {
   #objectsBefore(position: number): ReadonlyMap<string, Item | undefined> {
     const objects = new Map<string, Item | undefined>();
     for (let index = position; index < this.end; index++) {
-      const { before, after } = this.entry(index);
+      const { before, after } = this.getEntry(index);
       const key = (before ?? after)?.key;
       if (key !== undefined && !objects.has(key)) objects.set(key, before);
     }
@@ -237,7 +239,7 @@ export class History {
     }
     const { capacity, maxWeight = MAX_WEIGHT } = this.#options;
     const isOld = entries[0]!.at - this.#entries[0]!.at > MAX_AGE_MS * 1.25;
-    // Drops a quarter at once, to keep the cost per entry small.
+    // Drops many entries at once, to keep the cost per entry small.
     if (this.#entries.length <= capacity * 1.25 && this.#weight <= maxWeight && !isOld) return;
     this.#expire();
     this.#drop(Math.max(this.#entries.length - capacity, 0));
@@ -278,7 +280,7 @@ export function hasGap({ gapSince, revision }: Entry, since: number): boolean {
   return gapSince !== undefined && gapSince < since && since < revision;
 }
 
-/** Returns the size of the object that an entry adds. The replaced object is part of an earlier entry. */
+/** Returns the size of the object that an entry adds, in bytes; 0 for a deletion. An earlier entry usually counts the replaced object. */
 function weightOf(entry: Entry | undefined): number {
   return entry?.after?.weight ?? 0;
 }

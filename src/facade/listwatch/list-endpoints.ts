@@ -28,7 +28,7 @@ export interface ListEndpointsOptions<T extends ApiObject> extends RbacAccessOpt
   readonly limits: SharedLimits;
   /** Prefixes of the annotations that callers see; none by default. Applies only to lists that show annotations. */
   readonly annotationPrefixes?: readonly string[] | undefined;
-  /** Maximum number of changes in the log; callers can resume from any of them. 16,384 by default. */
+  /** Number of recent changes in the log, from which callers can resume; see `HistoryOptions.capacity`. 16,384 by default. */
   readonly historyCapacity?: number | undefined;
 }
 
@@ -58,7 +58,7 @@ const REPLAY_LIMITS: SeatLimits = {
 
 /** Limits that all lists of the process share, because they bound its memory and its requests to the hub. */
 export interface SharedLimits {
-  /** Limit on the bytes of responses that clients have not read. */
+  /** Limit on the memory of long responses in progress, in bytes. */
   readonly responseBytes: ConcurrencyLimiter;
   /** Limit on the memory of open watches. */
   readonly watchLimiter: ConcurrencyLimiter;

@@ -1,4 +1,4 @@
-// List and get requests. Compact JSON is written from shared bytes, in slices, as fast as the client reads.
+// List and get requests. Compact JSON comes from shared bytes. Long lists are written in slices, as fast as the client reads.
 
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
@@ -33,7 +33,7 @@ export interface ListDeps {
   readonly access: RbacAccess;
   readonly versions: CallerVersions;
   readonly clock: Clock;
-  /** Limit on the bytes of responses that clients have not read. */
+  /** Limit on the memory of long responses in progress, in bytes. */
   readonly responseBytes: ConcurrencyLimiter;
 }
 
@@ -46,17 +46,18 @@ const LARGE_BYTES = 1 << 20;
 const SMALL_BYTES = 32 * 1024;
 /** Memory of a response that is written in slices, in bytes: a slice, and its encrypted copy. */
 export const RESERVED_BYTES = 256 * 1024;
-/** Maximum size of a response that is written in one piece, in bytes; a larger response is written in slices. */
+/** Maximum size of a list in compact JSON that is written in one piece, in bytes; a longer list is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /**
- * Size above which a response in one piece is compressed if the client accepts gzip, in bytes. A response in slices is compressed for such
- * a client regardless of its size.
+ * Size above which a list in one piece is compressed if the client accepts gzip, in bytes. A list in slices is compressed for such a client
+ * regardless of its size.
  */
 const MIN_GZIP_BYTES = 128 * 1024;
 /** Maximum size of a slice of shared blocks, and size at which a slice of single items ends, in bytes. */
 const SLICE_BYTES = 128 * 1024;
 /**
- * Length at which a slice of converted items ends, in characters. Slices are short, because conversion is slow and delays other requests.
+ * Length at which a slice of converted items ends, in characters; a list whose compact JSON is not longer is written in one piece. Slices
+ * are short, because conversion is slow and delays other requests.
  */
 const CONVERTED_LENGTH = 32 * 1024;
 /** Time after which encoding pauses for other requests, in milliseconds. */
@@ -198,7 +199,7 @@ function reserve({ responseBytes }: ListDeps, request: FacadeRequest, bytes: num
   return bytes > SMALL_BYTES ? { onClosed: responseBytes.acquire(request, bytes) } : {};
 }
 
-/** The slices of a list as compact JSON. A slice is encoded when it is written, so that a stalled reader keeps only one in memory. */
+/** The slices of a list as compact JSON. A slice is created when it is written, so that a stalled reader keeps only one in memory. */
 class ListBody {
   readonly #page: Page;
   readonly #head: Buffer;
@@ -243,7 +244,7 @@ function* sliceItems({ items, version }: Page): Generator<Buffer> {
   let parts: Buffer[] = [];
   let size = 0;
   for (const item of items) {
-    for (const part of [...item.itemParts(version), COMMA]) {
+    for (const part of [...item.toListParts(version), COMMA]) {
       parts.push(part);
       size += part.length;
     }

@@ -34,8 +34,8 @@ const FORBIDDEN_RETRY_S = 30;
 
 /**
  * Creates the endpoints of a list. The first request starts the informers, and with them a period that ends after ten minutes without use.
- * The period and its watches also end if the hub forbids an informer, or sends it no event for five minutes: otherwise, withdrawn
- * permissions would stay in effect. Callers cannot resume watches of an earlier period.
+ * The period and its watches also end if, after the first list, the hub forbids an informer or sends an informer no event for five minutes:
+ * otherwise, withdrawn permissions would stay in effect. Callers cannot resume watches of an earlier period.
  */
 export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions<T>): ListEndpoints {
   const { list: listing, clock } = options;

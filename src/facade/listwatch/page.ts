@@ -56,7 +56,7 @@ export interface Page {
 export interface PageRequest extends ListQuery {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Returns the visibility of the caller. Called once all other checks have passed. */
+  /** Returns the current visibility of the caller. */
   readonly findVisibility: () => Promise<Visibility>;
   /** Returns the current version for the caller, which is never earlier than the version that the caller sent. */
   readonly currentVersion: (visibility: Visibility, sent: FacadeVersion) => FacadeVersion;
@@ -122,7 +122,7 @@ interface Range {
 function createPage(collection: Collection, { visibility, namespace, selection, version, start, limit }: Range): Page {
   const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility === Visibility.everything;
   if (isWhole) return { version, whole: collection, items: [], continue: '' };
-  const items = select(collection.visible(visibility, namespace, start), selection, limit);
+  const items = select(collection.findVisible(visibility, namespace, start), selection, limit);
   const last = limit === 0 || items.length <= limit ? undefined : items[limit - 1];
   if (last === undefined) return { version, whole: undefined, items, continue: '' };
   return {

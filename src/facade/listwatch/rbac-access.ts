@@ -61,8 +61,8 @@ export class RbacAccess {
   /** Returns the objects that a caller may see now. Throws 503 if the review fails. */
   async findVisibility(user: User): Promise<Visibility> {
     this.#updateViewer(user);
-    if (this.#byRules(user).isEverything || (await this.#reviews.allows(user))) return this.#everything;
-    return this.#byRules(user);
+    if (this.#findByRules(user).isEverything || (await this.#reviews.allows(user))) return this.#everything;
+    return this.#findByRules(user);
   }
 
   /**
@@ -71,7 +71,7 @@ export class RbacAccess {
   findVisibilityNow(user: User): Visibility {
     const viewer = this.#updateViewer(user);
     if (viewer !== undefined) return viewer.visibility;
-    return this.#reviews.findCached(user) === true ? this.#everything : this.#byRules(user);
+    return this.#reviews.findCached(user) === true ? this.#everything : this.#findByRules(user);
   }
 
   /** Calls `onVisibilityChange` on every change to the user's visibility until the returned function is called. */
@@ -93,7 +93,7 @@ export class RbacAccess {
     const viewer: Viewer = new Viewer({
       user,
       reviews: this.#reviews,
-      byRules: () => this.#byRules(user),
+      findByRules: () => this.#findByRules(user),
       everything: this.#everything,
       visibility: this.findVisibilityNow(user),
       clock,
@@ -115,7 +115,7 @@ export class RbacAccess {
     }
   }
 
-  #byRules(user: User): Visibility {
+  #findByRules(user: User): Visibility {
     return this.#withSalt(this.#index.namesFor(user));
   }
 
@@ -162,7 +162,7 @@ interface ViewerOptions {
   readonly user: User;
   readonly reviews: ListPermissionReviews;
   /** Returns the visibility that RBAC currently grants. */
-  readonly byRules: () => Visibility;
+  readonly findByRules: () => Visibility;
   /** Visibility of a caller who may list all objects. */
   readonly everything: Visibility;
   /** Initial visibility. */
@@ -199,7 +199,7 @@ class Viewer {
     this.#options = options;
     this.user = options.user;
     this.#visibility = options.visibility;
-    this.#rules = options.byRules();
+    this.#rules = options.findByRules();
     this.#confirmedAt = options.clock.monotonic();
     this.#schedule();
   }
@@ -219,18 +219,18 @@ class Viewer {
     };
   }
 
-  /** Updates the visibility if RBAC grants different objects than at the last update. */
+  /** Updates the visibility if RBAC grants different objects than at the last update, unless another authorizer may allow all objects. */
   update(): void {
     const before = this.#rules;
     const now = this.#readRules();
     if (now === before || now.equals(before)) return;
     if (now.isEverything || !this.#visibility.isEverything) this.#show(now);
-    // Another authorizer may still allow everything. Without a review, the caller would get DELETED and ADDED for all objects.
+    // Another authorizer may still allow everything. Without a review, the caller would get DELETED and ADDED events for all objects.
     else if (before.isEverything) void this.#review();
   }
 
   #readRules(): Visibility {
-    this.#rules = this.#options.byRules();
+    this.#rules = this.#options.findByRules();
     return this.#rules;
   }
 

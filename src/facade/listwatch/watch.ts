@@ -52,7 +52,7 @@ const BOOKMARK_INTERVAL_MS = 60_000;
 const LAST_BOOKMARK_MS = 2_000;
 const MAX_DURATION_MS = 3_600_000;
 
-/** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
+/** Returns a stream of events from the requested version. Throws errors that precede the response; sends 410 and 504 as ERROR events. */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
   const { listing, history, access, clock, plain, watchLimiter, watchLimits } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
@@ -221,7 +221,7 @@ function findResumePosition(history: History, visibility: Visibility, revision: 
 }
 
 function createInitialEvents({ collection }: History, visibility: Visibility, namespace: string): Iterable<ItemEvent> {
-  return collection.visible(visibility, namespace).map((item) => ({ type: 'ADDED', item }));
+  return collection.findVisible(visibility, namespace).map((item) => ({ type: 'ADDED', item }));
 }
 
 /** Sends the bookmarks of a watch and ends it after its duration, with one timer. The returned function cancels the timer. */

@@ -167,7 +167,7 @@ export class Watcher implements StreamSource, EventWriter {
     if (this.#isOver || !sendsBookmarks || this.#isBehind || stream.isBlocked || history.revision <= this.#sentRevision) return;
     if (this.#visibility.isNothing) return;
     this.#sentRevision = history.revision;
-    this.#write([form.bookmark(formatFacadeVersion(currentVersion(this.#visibility)), false)]);
+    this.#write([form.toBookmarkLine(formatFacadeVersion(currentVersion(this.#visibility)), false)]);
   }
 
   /** Ends the watch with 410, so that the caller lists again. */
@@ -221,7 +221,7 @@ export class Watcher implements StreamSource, EventWriter {
     this.#position = piece.next;
     if (this.#ahead <= this.#options.history.revision) this.#ahead = 0;
     if (piece.chunk === undefined) return;
-    this.#sentRevision = this.#options.history.entry(piece.next - 1)?.revision ?? this.#sentRevision;
+    this.#sentRevision = this.#options.history.getEntry(piece.next - 1)?.revision ?? this.#sentRevision;
     this.#options.stream.write(piece.chunk);
   }
 
@@ -252,6 +252,6 @@ export class Watcher implements StreamSource, EventWriter {
 
 /** Yields DELETED events for the objects that become hidden, then ADDED events for those that become visible. */
 function* compareVisibility(collection: Collection, before: Visibility, now: Visibility): Generator<ItemEvent> {
-  for (const item of collection.visible(before)) if (!now.includesObject(item)) yield { type: 'DELETED', item };
-  for (const item of collection.visible(now)) if (!before.includesObject(item)) yield { type: 'ADDED', item };
+  for (const item of collection.findVisible(before)) if (!now.includesObject(item)) yield { type: 'DELETED', item };
+  for (const item of collection.findVisible(now)) if (!before.includesObject(item)) yield { type: 'ADDED', item };
 }

@@ -1,4 +1,5 @@
-// GET /auth/v1/managedtokens, of all namespaces and of one: public fields of a ManagedToken, their OpenAPI schema, and table columns.
+// The lists at /auth/v1/managedtokens and /auth/v1/namespaces/{namespace}/managedtokens: public fields of a ManagedToken, their OpenAPI
+// schema, and table columns.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ManagedTokenColumns, ManagedTokenSchema } from '../../api/managed-token-schema.gen.ts';

@@ -1,5 +1,5 @@
-// Health endpoints as in kube-apiserver: /livez and /readyz run named checks, each of which also has its own path. With ?verbose, the
-// response lists the checks.
+// Health endpoints as in kube-apiserver: /livez and /readyz run named checks, each of which also has its own path. With ?verbose,
+// or if a check fails, the response of /livez and /readyz lists the checks.
 
 import { createPlainTextReply, type Reply } from '../../kubernetes/reply.ts';
 

@@ -9,7 +9,7 @@ import { createGzip } from 'node:zlib';
 import { createPlainTextReply, type Reply } from '../../kubernetes/reply.ts';
 import { internalError, StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
-import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../../std/clock.ts';
 import { type ListeningServer, listen } from '../../std/listening.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -58,7 +58,8 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
   };
 }
 
-const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
+/** Timeouts of Node's server, in milliseconds. */
+const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
 /** Limits on connections. Probes and scrapes need only a few connections. */
 const CONNECTIONS = { waiting: 128, total: 512 };
 /** Limits on unread responses, in bytes. Each response counts as at least 4 KiB, so unread responses occupy at most 256 connections. */
@@ -83,9 +84,9 @@ async function createOperationsServer(
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     if (connections.begin(request.socket, response)) void requests.serve(request, response);
   };
-  if (certificate === undefined) return { server: createServer(LIMITS, listener), stopFollowing: () => {} };
+  if (certificate === undefined) return { server: createServer(TIMEOUTS, listener), stopFollowing: () => {} };
   const first = await certificate();
-  const server = createSecureServer({ ...LIMITS, ...TLS, ...first }, listener);
+  const server = createSecureServer({ ...TIMEOUTS, ...TLS, ...first }, listener);
   const useCertificate = (next: ServingCertificate) => server.setSecureContext({ ...TLS, ...next });
   return { server, stopFollowing: followCertificate({ certificate, clock, log }, first, { useCertificate }) };
 }
@@ -168,7 +169,7 @@ function createErrorReply(error: StatusError): Reply {
       ...(code === 401 && { 'www-authenticate': 'Bearer' }),
       ...(retryAfterSeconds > 0 && { 'retry-after': String(retryAfterSeconds) }),
     },
-    body: `${orderedJson(error.status)}\n`,
+    body: `${encodeOrderedJson(error.status)}\n`,
   };
 }
 

@@ -79,7 +79,7 @@ export class Audit {
     this.#metrics?.recordIssuance({ cluster: audited.target.cluster, result: 'failure', reason: failure });
   }
 
-  /** Logs a request that did not reach its endpoint. Metrics do not count it, because any client can send such requests for any cluster. */
+  /** Logs a request that did not reach its endpoint. Issuance metrics omit such requests: any client can send them for any cluster. */
   recordRejectedEarly(request: LoggedRequest, audited: AuditedRequest, rejection: unknown): void {
     if (request.user !== undefined) this.#logRejection(request, audited, rejection);
     else if (this.#unauthenticated.take() > 0) this.#suppressed += 1;

@@ -123,7 +123,7 @@ function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountNam
     mediaType,
     yamlLimits: YAML_LIMITS,
     kind: TOKEN_REQUEST_KIND,
-    defaultKind: true,
+    isTypeOptional: true,
     fieldValidation,
     isRegistered: isKnownKind,
   });

@@ -40,22 +40,24 @@ const CORE_API_VERSION = '^(/?[^/]*|[^/]*(/[^/]*){2,})$';
 /** Pattern of an object name that can be a path segment. */
 const PATH_SEGMENT = '^(?!\\.{1,2}$)[^/%]+$';
 
+const REPEATED = 'Repeated in the response; otherwise ignored.';
+
 /** Descriptions of the metadata of a request. */
 const METADATA = {
   name: 'Name of the service account; must match the path if set.',
-  generateName: 'Ignored.',
+  generateName: REPEATED,
   namespace: 'Namespace of the service account; must match the path if set.',
-  selfLink: 'Ignored.',
+  selfLink: REPEATED,
   uid: 'UID of the service account. If set, no token is issued for another service account of the same name.',
-  resourceVersion: 'Ignored.',
-  generation: 'Ignored.',
+  resourceVersion: REPEATED,
+  generation: REPEATED,
   creationTimestamp: 'Ignored.',
-  deletionTimestamp: 'Ignored.',
-  deletionGracePeriodSeconds: 'Ignored.',
-  labels: 'Ignored.',
-  annotations: 'Ignored.',
-  ownerReferences: 'Ignored; at most 1000 items.',
-  finalizers: 'Ignored.',
+  deletionTimestamp: REPEATED,
+  deletionGracePeriodSeconds: REPEATED,
+  labels: REPEATED,
+  annotations: REPEATED,
+  ownerReferences: `At most 1000 items. ${REPEATED}`,
+  finalizers: REPEATED,
 };
 
 /** Descriptions of the metadata of a response. */
@@ -100,7 +102,7 @@ function createSpecSchema(hasDefaultAudiences: boolean): OpenApiSchema {
         minimum: MIN_EXPIRATION_SECONDS,
         maximum: MAX_EXPIRATION_SECONDS,
         description:
-          'Requested lifetime in seconds, 3600 by default. Purser shortens a longer lifetime to the maximum of the installation (--max-token-lifetime), and the cluster may grant a different lifetime.',
+          'Requested lifetime in seconds, 3600 by default. Purser shortens a lifetime above the --max-token-lifetime option (24h by default), and the cluster may grant a different lifetime.',
       },
       boundObjectRef: {
         ...boundObjectRef,
@@ -152,7 +154,7 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
       expirationSeconds: {
         ...expirationSeconds,
         nullable: false,
-        description: 'Granted lifetime in seconds; in a dry run, the lifetime to request.',
+        description: 'Granted lifetime in seconds; in a dry run, the lifetime that Purser would request from the cluster.',
       },
       boundObjectRef: {
         ...boundObjectRef,

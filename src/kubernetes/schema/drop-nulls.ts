@@ -3,18 +3,18 @@
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import { type Schema, schemaOfField } from './schema.ts';
 
-/** Drops null fields whose schema is neither nullable nor has a default; keeps null fields without a schema, and null list items. */
+/** Drops null fields whose schema is not nullable and has no default; keeps null fields without a schema, and null list items. */
 export function dropNulls(object: Fields, schema: Schema): Fields {
   const kept: [string, Value][] = [];
   for (const [key, value] of Object.entries(object)) {
     const fieldSchema = schemaOfField(schema, key);
-    if (value === undefined || (value === null && isSpurious(fieldSchema))) continue;
+    if (value === undefined || (value === null && isNullDropped(fieldSchema))) continue;
     kept.push([key, dropNullsBelow(value, fieldSchema)]);
   }
   return Object.fromEntries(kept);
 }
 
-function isSpurious(schema: Schema | undefined): boolean {
+function isNullDropped(schema: Schema | undefined): boolean {
   return schema !== undefined && !schema.nullable && (schema.default ?? null) === null;
 }
 

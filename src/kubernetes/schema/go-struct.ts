@@ -1,4 +1,4 @@
-// Declarations of built-in kinds that mirror their Go structs.
+// Functions that declare the schemas of built-in kinds like their Go structs, and the schemas that several kinds share.
 
 import type { GoField, Schema } from './schema.ts';
 
@@ -72,7 +72,7 @@ export function listByKey(items: Schema, key: string): Schema {
   });
 }
 
-/** Declares a pointer: keeps an explicit zero value, and omits an absent one. */
+/** Declares a pointer: an explicit zero value is kept, and an absent value is omitted. */
 export function pointer({ go, ...schema }: Schema): Schema {
   const { zero: _, ...field } = go ?? { type: '' };
   return { ...schema, go: { ...field, pointer: true } };

@@ -2,7 +2,10 @@
 
 import { isFields, isList, type Value } from '../object.ts';
 
-/** Finds values in an object; throws if the object does not have the structure that the path requires. */
+/**
+ * Finds values in an object; a missing field has no values. Throws for an index out of bounds, and for an index, slice or filter on a value
+ * that is neither a list nor null.
+ */
 export type JsonPath = (root: Value) => readonly Value[];
 
 /** Parses a path; throws if it is invalid. */

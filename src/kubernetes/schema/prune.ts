@@ -8,7 +8,7 @@ import { type Schema, schemaOfField } from './schema.ts';
 
 export interface PruneResult<T> {
   readonly value: T;
-  /** Paths of the dropped fields: first those in the metadata, then the others, sorted. */
+  /** Paths of the unknown fields, which were dropped: first those in the metadata, then the others, sorted. */
   readonly unknown: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function pruneUnknown({ apiVersion, kind, metadata, ...rest }: Fields, sc
 }
 
 function pruneValue(value: Value, schema: Schema | undefined, path: string, unknown: string[]): Value {
-  // Types that decode themselves are not pruned.
+  // Values of types with their own decoder are not pruned.
   if (schema?.go?.codec !== undefined) return value;
   if (isList(value)) return value.map((item, index) => pruneValue(item, schema?.items, `${path}[${index}]`, unknown));
   return isFields(value) ? pruneFields(value, schema, path, unknown) : value;

@@ -4,7 +4,7 @@ import type { Value } from '../object.ts';
 
 export type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
 
-/** OpenAPI v3 as far as CRDs allow it, plus the Go declaration of built-in kinds. */
+/** The part of the schemas of CRDs (OpenAPI v3) that Purser supports, plus the Go declaration of built-in kinds. */
 export interface Schema {
   readonly type?: SchemaType;
   readonly format?: string;
@@ -60,7 +60,7 @@ export interface GoField {
   readonly pointer?: boolean;
   /** Value that is written for an empty field without `omitempty`, such as null, "" or false. Structs by value are always written. */
   readonly zero?: null | string | number | boolean;
-  /** Codec of a type that decodes itself; its content is not checked for unknown fields. */
+  /** Codec of a type that is not decoded field by field, so that its content is not checked for unknown fields. */
   readonly codec?: 'time' | 'microTime' | 'bytes' | 'raw' | 'fieldsV1';
   /** Protobuf numbers of a struct's fields that differ from their order; 0 for a field that protobuf does not have. */
   readonly numbers?: Readonly<Record<string, number>>;

@@ -43,7 +43,7 @@ function parseParameter(text: string): [string, string] | undefined {
   return value === '' || more.join('') !== '' ? undefined : [trimSpaces(name), trimSpaces(value)];
 }
 
-/** Sorts with an insertion sort like Go, because the order of contradictory clauses depends on the algorithm. */
+/** Sorts with an insertion sort like Go: each of two clauses can be better than the other, so the order depends on the algorithm. */
 function sortByPreference(clauses: readonly AcceptClause[]): AcceptClause[] {
   const result: AcceptClause[] = [];
   for (const clause of clauses) {

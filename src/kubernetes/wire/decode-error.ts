@@ -5,9 +5,9 @@ import { badRequest, StatusError } from '../status.ts';
 import { messageOf } from './document.ts';
 import { apiVersionOf, type GroupVersion, type GroupVersionKind } from './group-version-kind.ts';
 import type { FieldValidation } from './options.ts';
-import { decodeUtf8Lossless } from './utf8.ts';
+import { decodeUtf8WithSurrogates } from './utf8.ts';
 
-/** Returns the error for a body of an unknown type. */
+/** Returns the error for a body that cannot be parsed or has no kind. */
 export function unrecognized(body: Uint8Array, expected: GroupVersionKind, message: string): StatusError {
   return badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${message} (${summarize(Buffer.from(body))})`);
 }
@@ -53,7 +53,7 @@ export function decodeOrThrow<T>(decode: () => T, toStatusError: (message: strin
   }
 }
 
-/** Returns warnings for unknown and repeated fields; throws the error of `toStatusError` under strict validation. */
+/** Returns warnings for unknown and repeated fields: none with `Ignore`. With `Strict`, throws the error of `toStatusError` instead. */
 export function toFieldWarnings(
   errors: readonly string[],
   fieldValidation: FieldValidation,
@@ -79,5 +79,5 @@ function splitYamlError(error: string): string[] {
 function summarize(body: Buffer): string {
   if (body.length === 0) return '<empty>';
   const start = body.subarray(0, SUMMARY_BYTES);
-  return `${body[0] === 0x7b ? decodeUtf8Lossless(start) : start.toString('hex')}${body.length > SUMMARY_BYTES ? ' ...' : ''}`;
+  return `${body[0] === 0x7b ? decodeUtf8WithSurrogates(start) : start.toString('hex')}${body.length > SUMMARY_BYTES ? ' ...' : ''}`;
 }

@@ -14,7 +14,7 @@ export interface DecodeRequest {
   readonly yamlLimits?: YamlLimits;
   readonly kind: ExpectedKind;
   /** True if the body of a built-in kind may omit kind and apiVersion. */
-  readonly defaultKind: boolean;
+  readonly isTypeOptional: boolean;
   readonly fieldValidation: FieldValidation;
   /** Returns whether the built-in kind exists. */
   readonly isRegistered: (group: string, version: string, kind: string) => boolean;

@@ -1,4 +1,4 @@
-// Types that decode themselves from JSON: times and raw values. Their errors end decoding immediately.
+// Go types with their own decoders: times and raw values. Errors of these decoders end decoding immediately.
 
 import type { Value } from '../object.ts';
 import type { GoField } from '../schema/schema.ts';
@@ -38,7 +38,7 @@ export function nodeTypeOf({ type }: JsonNode): string {
   return type === 'boolean' ? 'bool' : type;
 }
 
-/** Returns whether a number is an integer of at most `bits` bits (up to 64), written without fraction or exponent. */
+/** Returns whether a number is a signed integer of at most `bits` bits (up to 64), written without fraction or exponent. */
 export function isInteger(text: string, bits: number): boolean {
   return INTEGER_64.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }

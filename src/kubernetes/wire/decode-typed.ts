@@ -9,7 +9,7 @@ import { isEmpty } from './encode-struct.ts';
 import { type JsonNode, joinFieldPath, parseNumber } from './json-node.ts';
 
 export interface DecodedValue {
-  /** Canonical object: known fields only, without zero values except those of pointers, times in UTC. */
+  /** Canonical object: only known fields, no zero values except of pointers and of collections without omitempty, times in UTC. */
   readonly value: Fields;
   /** `unknown field "a.b"` and `duplicate field "a.b"`, in the order of the document, at most 100. */
   readonly strictErrors: readonly string[];
@@ -154,7 +154,7 @@ function isStillFilled(decoded: Value | undefined, before: Value | undefined, { 
   return decoded !== undefined && decoded === before && properties === undefined;
 }
 
-/** Returns whether null removes a value, as for pointers, lists, maps and types that decode themselves. */
+/** Returns whether null removes a value, as for pointers, lists, maps and types with their own decoder. */
 function isReference({ items, additionalProperties }: Schema, { pointer, codec }: GoField): boolean {
   return pointer === true || codec !== undefined || items !== undefined || typeof additionalProperties === 'object';
 }

@@ -28,7 +28,7 @@ export function decodeObject(request: DecodeRequest): DecodedObject {
 
 function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeRequest): DecodedObject {
   const { body, kind, fieldValidation } = request;
-  const type = request.defaultKind ? withDefaultType(given, kind) : given;
+  const type = request.isTypeOptional ? withDefaultType(given, kind) : given;
   const toStatusError = (message: string): StatusError => cannotBeHandled(type, kind, message);
   if (type.kind === '') throw unrecognized(body, kind, formatMissingField('Kind', body));
   if (type.version === '') throw toStatusError(formatMissingField('apiVersion', body));

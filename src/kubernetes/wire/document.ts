@@ -4,7 +4,7 @@ import { type GroupVersionKind, parseGroupVersion, readTypeFields } from './grou
 import type { JsonNode } from './json-node.ts';
 import { parseJson } from './json-parse.ts';
 import type { MediaType } from './negotiate.ts';
-import { decodeUtf8Lossless } from './utf8.ts';
+import { decodeUtf8WithSurrogates } from './utf8.ts';
 import { parseYaml, type YamlLimits } from './yaml/parse.ts';
 
 export interface TypedDocument {
@@ -25,7 +25,7 @@ export function readDocument(body: Uint8Array, mediaType: MediaType, yamlLimits?
 
 /** Returns the error message for a body without kind or apiVersion. */
 export function formatMissingField(field: 'Kind' | 'apiVersion', body: Uint8Array): string {
-  return `Object '${field}' is missing in '${decodeUtf8Lossless(Buffer.from(body))}'`;
+  return `Object '${field}' is missing in '${decodeUtf8WithSurrogates(Buffer.from(body))}'`;
 }
 
 function rethrowAsParseError<T>(read: () => T): T {

@@ -3,7 +3,7 @@
 import { compareUtf8, encodeGoJsonString } from '../../std/go-text.ts';
 import { type Fields, isFields, isList } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
-import { orderedJson } from './ordered-json.ts';
+import { encodeOrderedJson } from './ordered-json.ts';
 
 /** Returns the compact JSON of a struct without fields that are unknown to the schema. */
 export function encodeStruct(value: Readonly<Record<string, unknown>>, schema: Schema): string {
@@ -49,15 +49,15 @@ export function isEmpty(value: unknown, { go, properties }: Schema): boolean {
 
 function encodeEmpty(value: unknown, schema: Schema): string | undefined {
   const { go } = schema;
-  if (go?.zero !== undefined) return orderedJson(value ?? go.zero);
+  if (go?.zero !== undefined) return encodeOrderedJson(value ?? go.zero);
   return go?.struct !== undefined && !go.pointer ? encodeStruct({}, schema) : undefined;
 }
 
 function encodeValue(value: unknown, schema: Schema): string {
-  if (isList(value)) return schema.items === undefined ? orderedJson(value) : encodeList(value, schema.items);
-  if (!isFields(value) || schema.go?.codec !== undefined) return orderedJson(value);
+  if (isList(value)) return schema.items === undefined ? encodeOrderedJson(value) : encodeList(value, schema.items);
+  if (!isFields(value) || schema.go?.codec !== undefined) return encodeOrderedJson(value);
   if (schema.properties !== undefined) return encodeStruct(value, schema);
-  return typeof schema.additionalProperties === 'object' ? encodeMap(value, schema.additionalProperties) : orderedJson(value);
+  return typeof schema.additionalProperties === 'object' ? encodeMap(value, schema.additionalProperties) : encodeOrderedJson(value);
 }
 
 function encodeList(items: readonly unknown[], schema: Schema): string {

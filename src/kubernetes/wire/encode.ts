@@ -6,7 +6,7 @@ import type { Schema } from '../schema/schema.ts';
 import { encodeStruct } from './encode-struct.ts';
 import { toValue } from './json-node.ts';
 import { parseJson } from './json-parse.ts';
-import { indentJson, orderedJson } from './ordered-json.ts';
+import { encodeOrderedJson, indentJson } from './ordered-json.ts';
 import { encodeYaml } from './yaml/encode.ts';
 
 export interface BodyFormat {
@@ -55,7 +55,7 @@ export function encodeListFrame({ apiVersion, kind, metadata }: ListHead, builtI
       after: `],"kind":${type.kind},"metadata":${encodeGoJson({ ...metadata, continue: next })}}`,
     };
   }
-  const meta = orderedJson({ resourceVersion, continue: next === '' ? undefined : next, remainingItemCount });
+  const meta = encodeOrderedJson({ resourceVersion, continue: next === '' ? undefined : next, remainingItemCount });
   return { before: `{"kind":${type.kind},"apiVersion":${type.apiVersion},"metadata":${meta},"items":[`, after: ']}' };
 }
 

@@ -1,7 +1,7 @@
 // Ages in kubectl's format.
 
 /** Formats an age with one or two units: 16s, 5m30s, 3d4h, 9y. Returns `<invalid>` for an age of -2 seconds or less. */
-export function humanDuration(durationMs: number): string {
+export function formatHumanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
   if (seconds < -1) return '<invalid>';
   if (seconds < 120) return `${Math.max(seconds, 0)}s`;

@@ -3,12 +3,12 @@
 const RFC3339 = '2006-01-02T15:04:05Z07:00';
 const RFC3339_MICRO = '2006-01-02T15:04:05.000000Z07:00';
 
-/** Parses a metav1.Time: RFC 3339, in UTC and whole seconds; undefined for the zero time. Throws an Error with Go's message. */
+/** Parses a metav1.Time (RFC 3339). Returns UTC in whole seconds; undefined for the zero time. Throws an Error with Go's message. */
 export function parseTime(text: string): string | undefined {
   return formatTime(new TimeParser(text, RFC3339).parse().seconds);
 }
 
-/** Parses a metav1.MicroTime: exactly six digits of fraction, in UTC; undefined for the zero time. Throws an Error with Go's message. */
+/** Parses a metav1.MicroTime: six digits of fraction. Returns UTC; undefined for the zero time. Throws an Error with Go's message. */
 export function parseMicroTime(text: string): string | undefined {
   const { seconds, fraction } = new TimeParser(text, RFC3339_MICRO).parse();
   return formatMicroTime(seconds, Number(fraction));

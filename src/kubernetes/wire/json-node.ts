@@ -63,7 +63,7 @@ export function findDuplicateFields(root: JsonNode, max = MAX_DUPLICATES): reado
 
 const MAX_DUPLICATES = 100;
 
-/** Converts an untyped JSON number as Kubernetes does: to an int64 if it fits, otherwise to a float64. Throws Go's error if neither fits. */
+/** Converts an untyped JSON number like Kubernetes: to an int64 if it fits, otherwise to a float64. Throws Go's error if neither fits. */
 export function parseNumber(text: string): number | bigint {
   if (INTEGER_64.test(text)) {
     const integer = BigInt(text);

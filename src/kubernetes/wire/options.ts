@@ -61,7 +61,10 @@ export function parsePatchOptions(query: URLSearchParams, apply: boolean): Patch
   return { ...parseAccepted(query), force: readFlag(query, 'force') };
 }
 
-/** Returns the `timeout` of a request in milliseconds, at most one minute, or throws a StatusError (400). */
+/**
+ * Returns the `timeout` of a request in milliseconds: at most one minute, and one minute if the parameter is absent or not positive. Throws
+ * a StatusError (400) if the parameter is invalid.
+ */
 export function parseTimeoutMs(query: URLSearchParams): number {
   const timeout = readText(query, 'timeout');
   if (timeout === '') return MAX_TIMEOUT_MS;
@@ -75,7 +78,10 @@ export function parseTimeoutMs(query: URLSearchParams): number {
 
 const MAX_TIMEOUT_MS = 60_000;
 
-/** Returns the field manager: the option fieldManager, or the User-Agent up to its first slash. `userAgent` has one character per byte. */
+/**
+ * Returns the field manager: the option fieldManager, otherwise the User-Agent up to its first slash, without unprintable characters and at
+ * most 128 bytes; `unknown` if nothing remains. `userAgent` has one character per byte.
+ */
 export function resolveFieldManager(fieldManager: string, userAgent = ''): string {
   if (fieldManager !== '') return fieldManager;
   let name = '';

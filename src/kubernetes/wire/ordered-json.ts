@@ -1,6 +1,6 @@
 // JSON with keys in insertion order, for values built in the order of their Go structs.
 
-export { encodeGoStructJson as orderedJson } from '../../std/go-text.ts';
+export { encodeGoStructJson as encodeOrderedJson } from '../../std/go-text.ts';
 
 /** Indents compact JSON by two spaces like Go. */
 export function indentJson(compact: string): string {

@@ -12,8 +12,11 @@ export function decodeHeader(value: string): string {
   return decodeUtf8(Buffer.from(value, 'latin1'));
 }
 
-/** Decodes bytes of a string that Go does not decode. Invalid bytes become lone surrogates, which `encodeGoJsonString` escapes like Go. */
-export function decodeUtf8Lossless(bytes: Buffer): string {
+/**
+ * Decodes bytes that a Go string would contain unchanged. Invalid bytes become lone surrogates, because `encodeGoJsonString` escapes these
+ * as Go escapes invalid bytes.
+ */
+export function decodeUtf8WithSurrogates(bytes: Buffer): string {
   return decode(bytes, '\udfff');
 }
 

@@ -147,7 +147,7 @@ export function planSet(observation: SetObservation, rollout: Rollout, now: numb
   };
 }
 
-/** Reciprocal of the share of failed ManagedTokens in a wave that stops the rollout. */
+/** Reciprocal of the share of failed ManagedTokens in a wave that stops the rollout: one third. */
 const WAVE_SHARE = 3;
 /** Time for which a ManagedToken may be pending before it is considered failed, in milliseconds. */
 const PENDING_MS = 5_000;

@@ -38,7 +38,7 @@ export function decideRemoval({ uids, total, removed, confirmation }: Removals):
 export const REMOVAL_WINDOW_MS = 60_000;
 const MAX_REMOVED = 10;
 const MAX_SHARE = 1 / 3;
-const VALUE_LENGTH = 12;
+const HASH_LENGTH = 12;
 
 /**
  * Returns the value that confirms the removal of exactly these ManagedTokens. ManagedTokens that are re-created with the same names need
@@ -46,5 +46,5 @@ const VALUE_LENGTH = 12;
  */
 function toConfirmation(uids: readonly string[]): string {
   const hex = digestOf(JSON.stringify(uids.toSorted())).slice('sha256:'.length);
-  return `${uids.length}-${hex.slice(0, VALUE_LENGTH)}`;
+  return `${uids.length}-${hex.slice(0, HASH_LENGTH)}`;
 }

@@ -48,15 +48,15 @@ const DIGEST_LENGTH = 16;
 
 /** Returns the name of a cluster's ManagedToken. An overlong name is shortened, and ends with a hash. */
 export function toChildName(setName: string, clusterName: string): string {
-  return fit(`${setName}-${clusterName}`, MAX_NAME_LENGTH);
+  return shorten(`${setName}-${clusterName}`, MAX_NAME_LENGTH);
 }
 
 /** Renders a cluster's ManagedToken from the template of the set. */
 export function renderToken({ metadata, spec: { template } }: StoredSet, cluster: ClusterLabels): Rendering {
   const { secret, ...spec } = template.spec;
-  const labelsOf = (texts: StringMap = {}) => mapValues(texts, (text) => fit(replacePlaceholders(text, cluster), MAX_LABEL_LENGTH));
+  const labelsOf = (texts: StringMap = {}) => mapValues(texts, (text) => shorten(replacePlaceholders(text, cluster), MAX_LABEL_LENGTH));
   const annotationsOf = (texts: StringMap = {}) => mapValues(texts, (text) => replacePlaceholders(text, cluster));
-  const secretName = secret.name === undefined ? undefined : fit(replacePlaceholders(secret.name, cluster), MAX_NAME_LENGTH);
+  const secretName = secret.name === undefined ? undefined : shorten(replacePlaceholders(secret.name, cluster), MAX_NAME_LENGTH);
   const renderedSecret = {
     ...secret,
     ...(secretName !== undefined && { name: secretName }),
@@ -117,7 +117,7 @@ interface TemplateMetadata {
   readonly annotations?: StringMap;
 }
 
-/** Replaces `{{cluster}}` and `{{label "name"}}`; a label that the Cluster lacks is empty. */
+/** Replaces `{{cluster}}` and `{{label "name"}}`; a placeholder for a label that the Cluster lacks becomes empty. */
 function replacePlaceholders(text: string, { name, labels = {} }: ClusterLabels): string {
   return text.replace(PLACEHOLDER, (_, label: string | undefined) => {
     if (label === undefined) return name;
@@ -128,7 +128,7 @@ function replacePlaceholders(text: string, { name, labels = {} }: ClusterLabels)
 const PLACEHOLDER = /\{\{(?:cluster|label "([A-Za-z0-9][-A-Za-z0-9_./]*)")\}\}/g;
 
 /** Shortens a string that is too long, and appends a hash of the whole text. */
-function fit(text: string, maxLength: number): string {
+function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const cut = text.slice(0, maxLength - HASH_LENGTH - 1).replace(/[-._]+$/, '');
   return `${cut}-${toHexDigest(text).slice(0, HASH_LENGTH)}`;

@@ -29,8 +29,8 @@ export function combineRenewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]):
 }
 
 /**
- * Returns the time for which a replaced token stays valid. It is the overlap, but at most half of the granted lifetime, because the token
- * is then renewed again, and at least the probe interval, within which every replica notices a renewed token.
+ * Returns the time for which a replaced token stays valid: the overlap, but at most half of the granted lifetime, because the next renewal
+ * follows within that time, and at least the probe interval, within which every replica notices a renewed token.
  */
 export function computeOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'>, lifetimeMs: number, probeIntervalMs: number): number {
   return Math.max(Math.min(overlapMs, lifetimeMs / 2), probeIntervalMs);
@@ -82,8 +82,9 @@ export function computeRenewalDueAt(
 }
 
 /**
- * Returns the renewal time of a credential: after at least an eighth and at most about half of the lifetime; undefined if the lifetime is unknown. Each credential has
- * its own slot in each half of a lifetime, so that credentials that were renewed together are not renewed together again.
+ * Returns the renewal time of a credential: after at least an eighth and at most about half of the lifetime; undefined if the lifetime is
+ * unknown. Each credential has its own slot in each half of a lifetime, so that credentials that were renewed together are not renewed
+ * together again.
  */
 export function computeRenewalSlotAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {
   if (issuedAt === undefined || expiresAt === undefined) return undefined;

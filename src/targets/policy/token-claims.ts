@@ -44,8 +44,8 @@ export function parseTokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): T
 }
 
 /**
- * Maximum length of a token, in characters; `computeMaxTokenLength` adds to it for many audiences. A typical Kubernetes token has about 1,000
- * characters.
+ * Maximum length of a token without its audiences, in characters; `computeMaxTokenLength` adds the length of the requested audiences. A
+ * typical Kubernetes token has about 1,000 characters.
  */
 export const MAX_TOKEN_LENGTH = 16_384;
 const JWT = /^[\w-]+\.([\w-]+)\.[\w-]*$/;

@@ -1,5 +1,5 @@
-// The outputs of a token's Secret: the forms of spec.secret.outputs, and the data and labels that they render. To add a form, see "an output
-// format" in docs/contributing.md: labels, digests, removal on expiry and docs/api.md follow from its object in FORMS.
+// The outputs of a token's Secret: the forms of spec.secret.outputs, and the data and labels that they render. To add a form, see "an
+// output format" in docs/contributing.md: labels, digests, removal on expiry and docs/api.md follow from its object in FORMS.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
@@ -101,7 +101,7 @@ function renderArgoSettings({ project, namespaces, clusterResources, shard }: No
 /** Output forms by name. If a value of the CRD's enum has no form here, the code does not compile. */
 const FORMS: Readonly<Record<Output, OutputForm>> = { Token: token, Kubeconfig: kubeconfig, ArgoCD: argoCD };
 
-/** The registered forms by name. */
+/** FORMS as a map, for lookups by names that may not be in the CRD. */
 export const outputForms = new Map<string, OutputForm>(Object.entries(FORMS));
 
 /** A token and its expiry. */

@@ -55,8 +55,8 @@ export function formatMissingRequesterMessage({ metadata, spec }: StoredToken): 
 }
 
 /**
- * Returns the message of a failure for conditions and events. Messages that quote a response are shortened; Purser's own messages stay
- * complete, so that they include the remedy.
+ * Returns the message of a failure for conditions and events. Messages that quote a response or the spec are shortened; Purser's own
+ * messages stay complete up to MAX_OWN_CHARS, so that they include the remedy.
  */
 export function formatFailure({ reason, message }: TokenFailure): string {
   return QUOTING.has(reason) ? cleanMessage(message) : cleanMessage(message, MAX_OWN_CHARS);
@@ -140,7 +140,8 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   TargetThrottled: () => `${FailureReason.TargetThrottled}. Purser retries later`,
   AnchorDeletionUnconfirmed: ({ metadata }) =>
     `${FailureReason.AnchorDeletionUnconfirmed}. Delete Secret ${toAnchorName(metadata.uid)} on the former cluster; then delete the ManagedToken, or remove its annotation ${Annotation.revoke}`,
-  TooManyAnchors: () => `${FailureReason.TooManyAnchors}. Make the former clusters reachable, or delete their Cluster objects`,
+  TooManyAnchors: () =>
+    `${FailureReason.TooManyAnchors}. Make the former clusters reachable or, if they no longer exist, delete their Cluster objects`,
   AuthorizationFailed: () =>
     `${FailureReason.AuthorizationFailed}. An administrator must check Purser's log, the hub's API server and, if used, its authorization webhook`,
 };

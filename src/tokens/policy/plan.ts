@@ -39,7 +39,7 @@ export interface HoldPlan {
   /** Failure that prevents the issuance; undefined if Purser waits for another reason, such as suspended rotation. */
   readonly failure?: TokenFailure;
   /** True if the token must be removed from the Secret. */
-  readonly strip: boolean;
+  readonly mustStrip: boolean;
   /** Time of the next reconcile; undefined if only a change triggers it. */
   readonly until?: number;
 }
@@ -50,11 +50,11 @@ export interface IssuePlan {
   readonly reason: IssueReason;
   readonly write: SecretWrite;
   /** True if the old token must be removed from the Secret even if no new token can be issued. */
-  readonly dropOld: boolean;
+  readonly mustDropOld: boolean;
   /** UID of the service account that the token must be for; undefined if any UID is acceptable. */
   readonly accountUID?: string;
   /** True if an existing anchor must be deleted first. */
-  readonly freshAnchor: boolean;
+  readonly needsNewAnchor: boolean;
   /** Record of the token that is replaced; undefined if the record is missing or damaged. */
   readonly previous?: TokenRecord;
 }
@@ -94,7 +94,7 @@ export type TokenPlan =
   /** Verifies the token with a TokenReview on its cluster. */
   | { readonly type: 'verify' };
 
-/** Returns the plan. Total: there is a plan for any observation, and none requests a reconcile in the past. */
+/** Returns the plan. Total: there is a plan for any observation, and no plan requests a reconcile in the past. */
 export function planToken(evaluated: EvaluatedToken, limits: TokenLimits = {}): TokenPlan {
   for (const decide of DECISIONS) {
     const plan = decide(evaluated, limits);
@@ -110,7 +110,7 @@ export function planToken(evaluated: EvaluatedToken, limits: TokenLimits = {}): 
  */
 export function mustStripToken(observation: TokenObservation, now: number): boolean {
   const plan = planToken(evaluateToken({ ...observation, cluster: undefined, issuingCredential: undefined }, now));
-  return plan.type === 'hold' && plan.strip;
+  return plan.type === 'hold' && plan.mustStrip;
 }
 
 /** Returns the earliest of these times that is in the future, but at most a day from now: the clock may be set in the meantime. */
@@ -161,7 +161,7 @@ const ownedByOthers: Decision = ({ observation, state, now }) => {
 
 const suspended: Decision = ({ observation, state, now }) => {
   if (!observation.token.spec.rotation.suspend) return undefined;
-  return { ...toHold(state, now), strip: state.hasToken && (state.expired || isForAnotherSpec(state)) };
+  return { ...toHold(state, now), mustStrip: state.hasToken && (state.expired || isForAnotherSpec(state)) };
 };
 
 const invalid: Decision = ({ observation, state, now }, limits) => {
@@ -185,8 +185,8 @@ const issuanceNeeded: Decision = ({ observation, state, now }) => {
     type: 'issue',
     reason,
     write: writeOf(observation.secret),
-    dropOld: state.hasToken && isToBeDropped(state),
-    freshAnchor: state.revokeRequest !== undefined,
+    mustDropOld: state.hasToken && isToBeDropped(state),
+    needsNewAnchor: state.revokeRequest !== undefined,
     ...(accountUID && { accountUID }),
     ...(state.record && { previous: state.record }),
   };
@@ -264,7 +264,7 @@ const DECISIONS: readonly Decision[] = [
  */
 function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: HoldPlan): TokenPlan {
   const { token, anchorsAt } = evaluated.observation;
-  if (plan.strip) return plan;
+  if (plan.mustStrip) return plan;
   const secrets = findStaleSecrets(evaluated);
   if (secrets.length > 0) return { type: 'remove', secrets };
   if (formerAnchors(token).length === 0) return plan;
@@ -284,9 +284,9 @@ function findStaleSecrets({ observation, state, now }: EvaluatedToken): readonly
 }
 
 /** Returns a hold, which removes a token that has expired, was altered or was issued for another spec. */
-function toHold({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'strip' | 'until'> {
+function toHold({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'mustStrip' | 'until'> {
   const until = hasToken && record !== undefined && !expired ? nextReconcileAt(now, [record.expiresAt]) : undefined;
-  return { type: 'hold', strip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
+  return { type: 'hold', mustStrip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
 }
 
 /**
@@ -359,9 +359,9 @@ const recordDamaged: Check = ({ record, hasToken }) => {
 
 const issuedForAnother: Check = ({ superseded }) => superseded;
 
-const issuedWithAnother: Check = ({ otherCredential }) => (otherCredential ? 'CredentialReplaced' : undefined);
+const issuedWithAnother: Check = ({ hasOtherCredential }) => (hasOtherCredential ? 'CredentialReplaced' : undefined);
 
-const issuedForFormerAPI: Check = ({ otherAudiences }) => (otherAudiences ? 'APIAudiencesChanged' : undefined);
+const issuedForFormerAPI: Check = ({ hasOtherAudiences }) => (hasOtherAudiences ? 'APIAudiencesChanged' : undefined);
 
 const tokenExpired: Check = ({ expired }) => (expired ? 'RotationDue' : undefined);
 

@@ -13,7 +13,7 @@ import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timest
 import { type BoundObject, type Grant, hasSameAudiences, toBoundObject } from '../../targets/policy/grant.ts';
 import type { IssuingCredential } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import { type Lifetime, renewAt } from './rotation.ts';
+import { computeRenewAt, type Lifetime } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
 
 /** The request that a token was issued for: the parts of the spec and of the cluster's registration that determine the token. */
@@ -162,7 +162,7 @@ export function encodeRecord(record: TokenRecord, { metadata, spec }: StoredToke
   return {
     [Annotation.issuedAt]: formatTimestamp(record.issuedAt),
     [Annotation.expiresAt]: formatTimestamp(record.expiresAt),
-    [Annotation.renewAt]: formatTimestamp(renewAt(record, spec.rotation.renewBefore, metadata.uid)),
+    [Annotation.renewAt]: formatTimestamp(computeRenewAt(record, spec.rotation.renewBefore, metadata.uid)),
     [Annotation.issuedFor]: encodeIssuedFor(record.issuedFor),
     [Annotation.rotations]: String(record.rotations),
     ...(tokenDigest !== undefined && { [Annotation.tokenDigest]: tokenDigest }),

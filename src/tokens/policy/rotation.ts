@@ -18,7 +18,7 @@ const JITTER_SHARE = 0.05;
  * Returns the time of renewal, in whole seconds: `renewBefore` the expiry, and earlier by up to a twentieth of the lifetime, so that
  * tokens issued together do not renew together. Never before `earliestRenewAt`.
  */
-export function renewAt(lifetime: Lifetime, renewBefore: string, uid: string): number {
+export function computeRenewAt(lifetime: Lifetime, renewBefore: string, uid: string): number {
   const { expiresAt } = lifetime;
   const lifetimeMs = lengthMs(lifetime);
   const earliestAt = earliestRenewAt(lifetime);
@@ -40,8 +40,8 @@ export function isClamped(lifetime: Lifetime, renewBefore: string): boolean {
 }
 
 /**
- * Returns the latest time for the next attempt after a failed renewal: within a fifth of the remaining validity, and at least 5 s
- * from now. This also applies to an expired token, which must be removed from its Secret.
+ * Returns the latest time for the next attempt after a failed renewal: a fifth of the remaining validity from now, but at least 5 s. For an
+ * expired token, which must be removed from its Secret, returns 5 s from now.
  */
 export function latestRetryAt(expiresAt: number, now: number): number {
   return now + Math.max(Math.floor((expiresAt - now) / 5), 5_000);

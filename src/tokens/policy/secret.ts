@@ -146,7 +146,7 @@ export function desiredMetadata({ token, record, cluster, existing = {} }: Metad
       ...encodeTemplate(template),
       ...encodeRecord(record, token),
     },
-    ownerReferences: [...(existing.ownerReferences ?? []).filter(({ uid }) => uid !== token.metadata.uid), ownerReference(token)],
+    ownerReferences: [...(existing.ownerReferences ?? []).filter(({ uid }) => uid !== token.metadata.uid), toOwnerReference(token)],
   };
 }
 
@@ -164,7 +164,7 @@ export function hasMetadata(existing: ObjectMeta, { labels, annotations, ownerRe
     hasSameEntries(existing.labels ?? {}, labels) &&
     hasSameEntries(existing.annotations ?? {}, annotations) &&
     owners.length === ownerReferences.length &&
-    ownerReferences.every((wanted) => owners.some((owner) => sameOwner(owner, wanted)))
+    ownerReferences.every((wanted) => owners.some((owner) => isSameOwner(owner, wanted)))
   );
 }
 
@@ -214,7 +214,7 @@ function keysOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((key) => typeof key === 'string') : [];
 }
 
-function ownerReference({ metadata }: StoredToken): OwnerReference {
+function toOwnerReference({ metadata }: StoredToken): OwnerReference {
   return {
     apiVersion: `${TokensGroup}/${Version}`,
     kind: 'ManagedToken',
@@ -225,7 +225,7 @@ function ownerReference({ metadata }: StoredToken): OwnerReference {
   };
 }
 
-function sameOwner(a: OwnerReference, b: OwnerReference): boolean {
+function isSameOwner(a: OwnerReference, b: OwnerReference): boolean {
   return (
     a.uid === b.uid &&
     a.name === b.name &&

@@ -91,7 +91,13 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
     if (isReservedAudience(audience)) return [invalidValue(field, audience, RESERVED)];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)
       ? []
-      : [invalidValue(field, audience, 'must be an audience that Purser is configured to allow')];
+      : [
+          invalidValue(
+            field,
+            audience,
+            'must be an audience in --allowed-audiences; use another audience, or ask an administrator to add this one',
+          ),
+        ];
   });
 }
 

@@ -21,7 +21,7 @@ import {
   toIssuanceDigest,
   toLifetime,
 } from './record.ts';
-import { type Lifetime, renewAt } from './rotation.ts';
+import { computeRenewAt, type Lifetime } from './rotation.ts';
 import { isOwnedBy, type SecretClaim, type StoredSecret } from './secret.ts';
 import type { StoredToken } from './spec.ts';
 
@@ -91,11 +91,11 @@ export interface TokenState {
   readonly record: TokenRecord | undefined;
   /** Reason why the issued token no longer matches the spec or the Cluster; undefined if it matches both. */
   readonly superseded: IssueReason | undefined;
-  /** True if the Cluster refers to a different credential than the token was issued with. The token stays valid at its old address. */
-  readonly otherCredential: boolean;
+  /** True if the token was issued for another Cluster object or with another credential. It stays valid at the address in the Secret. */
+  readonly hasOtherCredential: boolean;
   /** True if the target's API server has different audiences than the token was issued for. The token stays until it is replaced. */
-  readonly otherAudiences: boolean;
-  /** True if the Secret holds the last issued token. The signed digest in the status decides, because tenants can write the Secret. */
+  readonly hasOtherAudiences: boolean;
+  /** True if the Secret holds the last issued token. The digest in the status or memory decides, because tenants can write the Secret. */
   readonly isLast: boolean;
   /** True if the Secret holds a different token than the issued one, or if the token's claims contradict the record. */
   readonly forged: boolean;
@@ -131,8 +131,8 @@ export function deriveTokenState(observation: TokenObservation, now: number): To
   return {
     ...held,
     isLast: isLastToken(secret, observation.issuedDigest),
-    otherCredential: isFromOther(record, observation),
-    otherAudiences: record !== undefined && isForFormerAPI(record.issuedFor, observation.token, coveredCluster(observation)),
+    hasOtherCredential: isFromOther(record, observation),
+    hasOtherAudiences: record !== undefined && isForFormerAPI(record.issuedFor, observation.token, coveredCluster(observation)),
     rejected: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),
@@ -202,7 +202,7 @@ function isFromOther(record: TokenRecord | undefined, { issuingCredential, unwri
 }
 
 /** Tolerance for small corrections of the clock, in milliseconds. */
-const STEP_MS = 60_000;
+const CLOCK_TOLERANCE_MS = 60_000;
 
 /**
  * Returns the Secret with the current token: the owned Secret with the desired name or, if there is none, the former Secret whose token
@@ -222,7 +222,7 @@ function currentRecord({ metadata, claims }: StoredSecret, now: number): TokenRe
 
 /** Returns whether the clock was set back since issuance, so the recorded times do not apply. */
 function isFromTheFuture({ issuedAt }: Lifetime, now: number): boolean {
-  return issuedAt > now + STEP_MS;
+  return issuedAt > now + CLOCK_TOLERANCE_MS;
 }
 
 function toClaimedLifetime(record: Lifetime, claims: TokenClaims | undefined): Lifetime {
@@ -232,7 +232,7 @@ function toClaimedLifetime(record: Lifetime, claims: TokenClaims | undefined): L
 
 function renewalOf(record: TokenRecord, { token }: TokenObservation, now: number): number {
   const uid = token.metadata.uid;
-  return isFromTheFuture(record, now) ? now : renewAt(record, token.spec.rotation.renewBefore, uid);
+  return isFromTheFuture(record, now) ? now : computeRenewAt(record, token.spec.rotation.renewBefore, uid);
 }
 
 /** Returns whether the token in the Secret differs from the issued token, or has claims that contradict the record. */

@@ -1,5 +1,5 @@
-// The status of a ManagedToken: most fields report on the Secret; status.anchors and the digests are records that Purser reads back. A
-// truth table determines the conditions: the first row that applies decides.
+// The status of a ManagedToken: most fields report on the Secret; anchors, lastRevokeRequest, secretRef and the digests are records that
+// Purser reads back. A truth table determines the conditions: the first row that applies decides.
 
 import type { ManagedTokenCondition, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType as Type } from '../../api/names.ts';
@@ -11,7 +11,7 @@ import { formatTimestamp } from '../../std/timestamp.ts';
 import { isRevocable } from './anchors.ts';
 import { formatFailure, type TokenFailure } from './messages.ts';
 import { requestOf, type SignedDigest } from './record.ts';
-import { renewAt } from './rotation.ts';
+import { computeRenewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
 import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type TokenState } from './state.ts';
 
@@ -85,7 +85,7 @@ function toTokenFields(token: StoredToken, { secret, record, superseded, hasToke
     serviceAccountUID: record.issuedFor.accountUID || undefined,
     issuedAt: formatTimestamp(record.issuedAt),
     expirationTimestamp: formatTimestamp(record.expiresAt),
-    nextRotationTime: suspend ? undefined : formatTimestamp(renewAt(record, renewBefore, token.metadata.uid)),
+    nextRotationTime: suspend ? undefined : formatTimestamp(computeRenewAt(record, renewBefore, token.metadata.uid)),
     credentialID: record.credentialId,
   });
 }

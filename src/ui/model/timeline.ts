@@ -108,10 +108,10 @@ export interface Tick {
 const STEPS = [5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY] as const;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
-/** Returns the ticks of a scale, at most `most` + 1. `zoneMs` is the offset of the time zone from UTC, in milliseconds. */
-export function toTicks(scale: Scale, most: number, zoneMs = 0): readonly Tick[] {
-  const step = STEPS.find((each) => (scale.to - scale.from) / each <= most);
-  const times = step === undefined ? computeMonths(scale, most, zoneMs) : computeSteps(scale, step, zoneMs);
+/** Returns the ticks of a scale, at most `max` + 1. `zoneMs` is the offset of the time zone from UTC, in milliseconds. */
+export function toTicks(scale: Scale, max: number, zoneMs = 0): readonly Tick[] {
+  const step = STEPS.find((each) => (scale.to - scale.from) / each <= max);
+  const times = step === undefined ? computeMonths(scale, max, zoneMs) : computeSteps(scale, step, zoneMs);
   return times.map((at) => ({ position: positionOf(at, scale), ...toLabel(at + zoneMs, step ?? 30 * DAY) }));
 }
 
@@ -120,8 +120,8 @@ function computeSteps({ from, to }: Scale, step: number, zoneMs: number): readon
   return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, index) => first + index * step);
 }
 
-function computeMonths({ from, to }: Scale, most: number, zoneMs: number): readonly number[] {
-  const stride = Math.max(1, Math.ceil((to - from) / (30 * DAY) / most));
+function computeMonths({ from, to }: Scale, max: number, zoneMs: number): readonly number[] {
+  const stride = Math.max(1, Math.ceil((to - from) / (30 * DAY) / max));
   const start = new Date(from + zoneMs);
   const times: number[] = [];
   for (let month = start.getUTCMonth() + 1; ; month += 1) {

@@ -105,7 +105,10 @@ function useAddress(): readonly [Address, (address: Address, isReplaced?: boolea
   return [address, go];
 }
 
-/** Handles keys: `/` searches, Escape closes details or clears the filter, + and − zoom, 1 to 3 select a view. */
+/**
+ * Handles keys: `/` searches, Arrow Down and Enter leave the search field, Escape closes details or clears the filter, + and − zoom, 1 to 3
+ * select a view.
+ */
 function useShortcuts(
   address: Address,
   go: (address: Address, isReplaced?: boolean) => void,

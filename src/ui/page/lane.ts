@@ -59,12 +59,12 @@ function formatLaneTitle({ issuedAt, renewsAt, expiresAt }: Token): string {
 
 /** Returns the ticks of the time axis, in the time zone of the browser. */
 function toLocalTicks(scale: Scale) {
-  return toTicks(scale, MOST_TICKS, -new Date(scale.now).getTimezoneOffset() * 60_000);
+  return toTicks(scale, MAX_TICKS, -new Date(scale.now).getTimezoneOffset() * 60_000);
 }
 
 /** Maximum number of ticks. */
-const MOST_TICKS = 9;
-/** Distances from now, as parts of the scale, within which the label of a tick would overlap the label "now". */
+const MAX_TICKS = 9;
+/** Distances from now, as fractions of the scale, within which the label of a tick would overlap the label "now". */
 const COLLISION = { before: 0.13, after: 0.05 };
 
 /** Returns CSS properties for the tick lines behind all lanes. Ticks of months have no lines, because they are not equidistant. */

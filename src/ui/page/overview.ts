@@ -1,4 +1,4 @@
-// The overview: counts by state, the renewals of the next 24 hours, and the objects that need attention.
+// The overview: counts by state, renewals and expiries in the next 24 hours, and the objects that need attention.
 
 import { useMemo } from 'preact/hooks';
 import { type Address, formatAddress, START } from '../model/address.ts';
@@ -22,7 +22,7 @@ import { clusterToneOf, renderClusterBadge, renderTokenBadge, toneOf } from './s
 import type { ViewProps } from './tokens.ts';
 
 /** Maximum number of listed objects that need attention; the views of tokens and clusters list all. */
-const MOST = 60;
+const MAX_LISTED = 60;
 const DAY = 86_400_000;
 const BINS = 48;
 
@@ -53,11 +53,11 @@ export function Overview({ session, address, now }: ViewProps) {
       ${
         attention.length === 0
           ? renderCalm(session.isLoading, items.size)
-          : html`<ul>${attention.slice(0, MOST).map((each) => renderItem(each, address, now))}</ul>`
+          : html`<ul>${attention.slice(0, MAX_LISTED).map((each) => renderItem(each, address, now))}</ul>`
       }
       ${
-        attention.length > MOST &&
-        html`<p class="more">${formatCount(attention.length - MOST)} more: see <a href=${formatAddress({ ...START, view: 'tokens', tokenState: 'failing' })}>failing tokens</a>
+        attention.length > MAX_LISTED &&
+        html`<p class="more">${formatCount(attention.length - MAX_LISTED)} more: see <a href=${formatAddress({ ...START, view: 'tokens', tokenState: 'failing' })}>failing tokens</a>
           and <a href=${formatAddress({ ...START, view: 'tokens', tokenState: 'expired' })}>expired tokens</a>.</p>`
       }
     </div>

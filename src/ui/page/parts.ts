@@ -57,7 +57,7 @@ export function Panel({
   readonly children?: unknown;
 }) {
   const heading = useRef<HTMLElement>(null);
-  // A layout effect, because the cleanup of other effects waits for the next frame: a key that is pressed before it would be lost.
+  // A layout effect, because the cleanup of other effects waits for the next frame: a key that is pressed before that frame would be lost.
   useLayoutEffect(() => {
     const before = document.activeElement;
     heading.current?.focus({ preventScroll: true });

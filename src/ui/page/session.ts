@@ -73,7 +73,7 @@ export class Session {
   }
 
   /**
-   * Problem because of which fields from the hub are outdated; undefined if there is none, or if the user is not authorized to list
+   * Problem of the list from the hub, whose fields are then outdated; undefined if there is none, or if the user is not authorized to list
    * Clusters on the hub.
    */
   get hubProblem(): Problem | undefined {

@@ -91,7 +91,9 @@ describe('toSecret', () => {
     ['no readable authority', secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': '-----' }), /credential for eu, not for eu at/],
   ])('refuses an existing Secret that describes %s', (_, found, problem) => {
     expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(problem);
-    expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(/Choose another name, or delete the Secret if no Cluster uses it$/);
+    expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(
+      /Choose another name for the Cluster, or delete the Secret if no Cluster uses it$/,
+    );
   });
 
   it('refuses the Secret of a ManagedToken, and a Secret that is being deleted', () => {

@@ -105,7 +105,7 @@ describe('toLinks', () => {
           .with({ audiences: ['vault'] })
           .build(),
       },
-      'lacks the audience vault',
+      'lacks some of spec.audiences: vault',
     ],
     [
       'a token for another service account',

@@ -50,13 +50,13 @@ describe('Collection', () => {
         let collection = Collection.of(all.map((each) => new Item(itemOf(each.name).object, 0, each.set)));
         const visibility = new Visibility(new Set(names));
         // Blocks that have been read are shared with later collections.
-        expect([...collection.visible(visibility)].every((item) => visibility.includesObject(item))).toBe(true);
+        expect([...collection.findVisible(visibility)].every((item) => visibility.includesObject(item))).toBe(true);
         for (const each of changes) {
           const item = new Item(itemOf(each.name).object, 0, 'set:a');
           collection = each.type === 'with' ? collection.with(item) : collection.without(each.name);
         }
         const expected = [...collection.from('')].filter((item) => item.key >= start && visibility.includesObject(item));
-        expect([...collection.visible(visibility, '', start)]).toEqual(expected);
+        expect([...collection.findVisible(visibility, '', start)]).toEqual(expected);
       }),
       { numRuns: 200 },
     );
@@ -80,7 +80,7 @@ describe('Collection', () => {
         const visibility = new Visibility(new Set(some));
         const isListed = (key: string) => key >= from && key.startsWith(within === '' ? '' : `${within}/`);
         const expected = [...collection.from('')].filter((item) => isListed(item.key) && visibility.includesObject(item));
-        expect([...collection.visible(visibility, within, from)]).toEqual(expected);
+        expect([...collection.findVisible(visibility, within, from)]).toEqual(expected);
       }),
       { numRuns: 1_000 },
     );
@@ -89,7 +89,7 @@ describe('Collection', () => {
   it('yields the visible items of one namespace, starting at a key', () => {
     const keys = ['a/x', 'b-2/x', 'b/x', 'b/y', 'b/z', 'c/x'];
     const collection = Collection.of(keys.map((key) => itemOf(key.split('/')[1] ?? '', '1', key.split('/')[0])));
-    const visible = (visibility: Visibility, start?: string) => [...collection.visible(visibility, 'b', start)].map(({ key }) => key);
+    const visible = (visibility: Visibility, start?: string) => [...collection.findVisible(visibility, 'b', start)].map(({ key }) => key);
     expect(visible(Visibility.everything)).toEqual(['b/x', 'b/y', 'b/z']);
     expect(visible(Visibility.everything, 'b/y')).toEqual(['b/y', 'b/z']);
     expect(visible(Visibility.everything, 'a/x')).toEqual(['b/x', 'b/y', 'b/z']);
@@ -106,7 +106,7 @@ describe('Collection', () => {
 
   it('encodes an item with another resourceVersion', () => {
     const item = itemOf('a', '17');
-    expect(Buffer.concat(item.parts('1702034567')).toString()).toBe(
+    expect(Buffer.concat(item.toParts('1702034567')).toString()).toBe(
       item.bytes.toString().replace('"resourceVersion":"1700000001"', '"resourceVersion":"1702034567"'),
     );
   });

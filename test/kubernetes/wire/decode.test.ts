@@ -35,7 +35,7 @@ function decode(body: string | Buffer, request: Partial<DecodeRequest> = {}): De
     body: Buffer.from(body),
     mediaType: 'json',
     kind,
-    defaultKind: kind.builtIn,
+    isTypeOptional: kind.builtIn,
     fieldValidation: 'Warn',
     isRegistered: (group, version, name) =>
       version === 'v1' && (name === 'TokenReview' || (group === '' && name === 'Pod') || name === 'Event'),
@@ -105,7 +105,7 @@ describe('decodeObject for built-in kinds', () => {
       `the object provided is unrecognized (must be of type Secret): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"Kind":5})`,
     ],
     [
-      'an error of a type that decodes itself after an earlier error',
+      'an error of a type with its own decoder after an earlier error',
       '{"metadata":{"labels":{"a":5},"creationTimestamp":5}}',
       'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string',
     ],

@@ -16,7 +16,7 @@ import {
 } from '../../../src/kubernetes/wire/encode.ts';
 import { toNode, toValue } from '../../../src/kubernetes/wire/json-node.ts';
 import { parseJson } from '../../../src/kubernetes/wire/json-parse.ts';
-import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { parseYaml } from '../../../src/kubernetes/wire/yaml/parse.ts';
 import { type Recording, recordings } from '../../support/golden.ts';
 
@@ -67,7 +67,7 @@ describe('encodeObjectJson and formatBody', () => {
     const errors = objects.filter(({ object: { kind } }) => kind === 'Status');
     expect(errors.length).toBeGreaterThan(100);
     for (const { body, object } of errors) {
-      expect(formatBody(orderedJson(object), { mediaType: 'json', pretty: body.startsWith('{\n') })).toBe(body);
+      expect(formatBody(encodeOrderedJson(object), { mediaType: 'json', pretty: body.startsWith('{\n') })).toBe(body);
     }
   });
 });
@@ -173,7 +173,7 @@ describe('formatBody', () => {
 
   it.each(['accept-yaml', 'list-yaml'])('encodes YAML as recorded in %s', (name) => {
     const body = all.find((each) => each.name === name)?.response.body ?? '';
-    const json = orderedJson(toValue(parseYaml(Buffer.from(body)).node));
+    const json = encodeOrderedJson(toValue(parseYaml(Buffer.from(body)).node));
     expect(formatBody(json, { mediaType: 'yaml', pretty: false })).toBe(body);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { humanDuration } from '../../../src/kubernetes/wire/go-duration.ts';
+import { formatHumanDuration } from '../../../src/kubernetes/wire/go-duration.ts';
 import { parseMicroTime, parseTime } from '../../../src/kubernetes/wire/go-time.ts';
 
 describe('parseTime', () => {
@@ -38,7 +38,7 @@ describe('parseMicroTime', () => {
   });
 });
 
-describe('humanDuration', () => {
+describe('formatHumanDuration', () => {
   const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 
   it.each([
@@ -62,6 +62,6 @@ describe('humanDuration', () => {
     [800 * day, '2y70d'],
     [8 * 365 * day, '8y'],
   ])('formats %d ms as %s', (durationMs, text) => {
-    expect(humanDuration(durationMs)).toBe(text);
+    expect(formatHumanDuration(durationMs)).toBe(text);
   });
 });

@@ -3,7 +3,7 @@ import type { StatusError } from '../../../src/kubernetes/status.ts';
 import { parseBodyMediaType, parsePatchType } from '../../../src/kubernetes/wire/content-type.ts';
 import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
 import { checkStreamable, isPretty, negotiate, negotiateError } from '../../../src/kubernetes/wire/negotiate.ts';
-import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { recordings } from '../../support/golden.ts';
 import { queryOf } from './recorded.ts';
 
@@ -85,7 +85,7 @@ describe('negotiate', () => {
     const exchange = recordings('token-requests').find(({ name }) => name === 'accept-text');
     const preferences = preferencesFor(exchange?.request.headers?.['accept']);
     const { status } = rejection(() => negotiate(preferences, builtIn));
-    expect(formatBody(orderedJson(status), negotiateError(preferences))).toBe(exchange?.response.body);
+    expect(formatBody(encodeOrderedJson(status), negotiateError(preferences))).toBe(exchange?.response.body);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import type { StatusError } from '../../../src/kubernetes/status.ts';
 import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
 import { parseListOptions, validateListOptions } from '../../../src/kubernetes/wire/list-options.ts';
 import { parsePatchOptions, parseTimeoutMs, parseWriteOptions, resolveFieldManager } from '../../../src/kubernetes/wire/options.ts';
-import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
+import { encodeOrderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { recordings } from '../../support/golden.ts';
 import { queryOf } from './recorded.ts';
 
@@ -21,7 +21,7 @@ function rejection(run: () => unknown): StatusError {
 }
 
 function bodyOf({ status }: StatusError): string {
-  return formatBody(orderedJson(status), { mediaType: 'json', pretty: false });
+  return formatBody(encodeOrderedJson(status), { mediaType: 'json', pretty: false });
 }
 
 describe('parseWriteOptions', () => {

@@ -158,7 +158,8 @@ describe('planToken for any observation', () => {
       fc.property(observations, clocks, (observation, now) => {
         fc.pre(observation.secret?.metadata.ownerReferences?.length === 0 && observation.token.metadata.deletionTimestamp === undefined);
         const plan = planFor({ ...observation, former: [] }, now);
-        const untouched = plan.type === 'revoke' ? { secrets: [] } : { type: 'hold', strip: false, failure: { reason: 'SecretConflict' } };
+        const untouched =
+          plan.type === 'revoke' ? { secrets: [] } : { type: 'hold', mustStrip: false, failure: { reason: 'SecretConflict' } };
         expect(plan).toMatchObject(untouched);
       }),
     );
@@ -237,7 +238,7 @@ function afterIssuance(
   const account = { serviceaccount: { uid: 'account' }, ...(observation.token.spec.revocation === 'BoundSecret' && bound) };
   const existing = plan.write === 'update' ? observation : { ...observation, secret: undefined };
   const { verifyAt: _, ...rest } = observation;
-  const revoked = plan.freshAnchor ? requestOf(observation.token, Annotation.revoke) : undefined;
+  const revoked = plan.needsNewAnchor ? requestOf(observation.token, Annotation.revoke) : undefined;
   const secret = stored(writtenSecret(existing, grant.claiming({ 'kubernetes.io': account })));
   return { ...rest, ...(revoked && { revoked }), ...afterWrite(observation, secret) };
 }
@@ -305,7 +306,7 @@ class Life {
       this.#observation = withoutFinalizers(observation);
       return true;
     }
-    if (plan.type === 'hold' && plan.strip && secret !== undefined) {
+    if (plan.type === 'hold' && plan.mustStrip && secret !== undefined) {
       const { tokenDigest: _, claims: __, ...rest } = secret;
       this.#observation = {
         ...observation,

@@ -104,8 +104,8 @@ describe('planToken', () => {
       'RotationRequested',
       false,
     ],
-  ])('issues a token %s', (_, scene, reason, dropOld) => {
-    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason, dropOld });
+  ])('issues a token %s', (_, scene, reason, mustDropOld) => {
+    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason, mustDropOld });
   });
 
   it.each([
@@ -118,13 +118,13 @@ describe('planToken', () => {
 
   it('sets the expected UID of the service account only for a renewal or a requested rotation', () => {
     const accountUID = '9d6a0f52-0000-4000-8000-00000000000a';
-    expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, dropOld: false });
+    expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, mustDropOld: false });
     expect(planFor(HELD.changing((token) => token.annotated(Annotation.rotate, '1')).build(), RENEW_AT)).toMatchObject({ accountUID });
     expect(planFor(rejected(aGrant().text()).build(), at('12:20:00'))).not.toHaveProperty('accountUID');
   });
 
   it('issues a new token and drops the old one if the old one has expired', () => {
-    expect(planFor(HELD.build(), at('13:00:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: true });
+    expect(planFor(HELD.build(), at('13:00:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', mustDropOld: true });
   });
 
   it('issues a token with the reason RotationDue after the expired token was removed', () => {
@@ -215,7 +215,7 @@ describe('planToken and the granted lifetime', () => {
   });
 
   it('renews once after the clock falls an hour behind', () => {
-    expect(planFor(HELD.build(), at('11:05:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: false });
+    expect(planFor(HELD.build(), at('11:05:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', mustDropOld: false });
     const renewed = HELD.holding(aGrant().sentAt(at('11:05:00')));
     expect(planFor(renewed.build(), at('11:05:01'))).toEqual({ type: 'wait', until: at('11:51:38') });
   });
@@ -224,35 +224,35 @@ describe('planToken and the granted lifetime', () => {
 describe('planToken between issuances', () => {
   it('waits ten seconds while the spec changes constantly, and removes the old token immediately', () => {
     const scene = changed({ audiences: ['another'] });
-    expect(planFor(scene.build(), at('12:00:09'))).toEqual({ type: 'hold', strip: true, until: at('12:00:10') });
+    expect(planFor(scene.build(), at('12:00:09'))).toEqual({ type: 'hold', mustStrip: true, until: at('12:00:10') });
     expect(planFor(scene.build(), at('12:00:10'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
   });
 
   it('waits ten seconds after the old token is removed', () => {
     const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
     const scene = HELD.with({ secret }).changing((token) => token.with({ audiences: ['another'] }));
-    expect(planFor(scene.build(), at('12:00:05'))).toEqual({ type: 'hold', strip: false, until: at('12:00:10') });
+    expect(planFor(scene.build(), at('12:00:05'))).toEqual({ type: 'hold', mustStrip: false, until: at('12:00:10') });
   });
 
   it('waits two seconds after an issuance before it issues a token for a request', () => {
     const scene = HELD.changing((token) => token.annotated(Annotation.rotate, '1'));
-    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
+    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', mustStrip: false, until: at('12:00:02') });
     expect(planFor(scene.build(), at('12:00:02'))).toMatchObject({ type: 'issue' });
   });
 
   it('waits after an issuance that only the status records', () => {
     const scene = aScene(aToken().withStatus({ issuedAt: '2026-03-01T12:00:00Z' }));
-    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
+    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', mustStrip: false, until: at('12:00:02') });
   });
 
   it('waits after an issuance whose token was never written', () => {
     const scene = aScene().with({ lastIssuedAt: NOON });
-    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
+    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', mustStrip: false, until: at('12:00:02') });
   });
 
   it('waits 30 seconds after a token that was granted for only a few seconds', () => {
     const scene = aScene().holding(aGrant().expiringIn('5s'));
-    expect(planFor(scene.build(), at('12:00:10'))).toEqual({ type: 'hold', strip: true, until: at('12:00:30') });
+    expect(planFor(scene.build(), at('12:00:10'))).toEqual({ type: 'hold', mustStrip: true, until: at('12:00:30') });
     expect(planFor(scene.build(), at('12:00:30'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
   });
 
@@ -308,16 +308,16 @@ describe('planToken with a Cluster that its credential does not cover', () => {
   it('keeps the Secret and reports the cause until the renewal is due', () => {
     const scene = HELD.with({ ...evil, verifyAt: NOON });
     const plan = planFor(scene.build(), at('12:20:00'));
-    expect(plan).toMatchObject({ type: 'hold', strip: false, failure: unwritable });
+    expect(plan).toMatchObject({ type: 'hold', mustStrip: false, failure: unwritable });
     expect(plan.type === 'hold' && plan.until).toBeLessThanOrEqual(at('12:48:00'));
   });
 
   it('issues a token when the renewal is due, and keeps the old token if the issuance fails', () => {
-    expect(planFor(HELD.with(evil).build(), at('12:50:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: false });
+    expect(planFor(HELD.with(evil).build(), at('12:50:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', mustDropOld: false });
   });
 
   it('drops an expired token', () => {
-    expect(planFor(HELD.with(evil).build(), at('13:00:00'))).toMatchObject({ type: 'issue', dropOld: true });
+    expect(planFor(HELD.with(evil).build(), at('13:00:00'))).toMatchObject({ type: 'issue', mustDropOld: true });
   });
 });
 
@@ -328,8 +328,8 @@ describe('planToken with a Cluster that refers to another credential', () => {
 
   it('reissues the token before it writes other addresses, and keeps the old token until then', () => {
     const scene = HELD.with({ cluster, outputsDigest: digestOf('another address') });
-    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'CredentialReplaced', dropOld: false });
-    expect(planFor(scene.with({ lastIssuedAt: at('12:19:59') }).build(), at('12:20:00'))).toMatchObject({ type: 'hold', strip: false });
+    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'CredentialReplaced', mustDropOld: false });
+    expect(planFor(scene.with({ lastIssuedAt: at('12:19:59') }).build(), at('12:20:00'))).toMatchObject({ type: 'hold', mustStrip: false });
   });
 });
 
@@ -341,14 +341,14 @@ describe('planToken that returns a hold plan', () => {
     const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'other', controller: true };
     const metadata = { ...SECRET_IDENTITY, namespace: 'team-a', ...(uid && { ownerReferences: [{ ...owner, uid }] }) };
     const plan = planFor(HELD.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('12:20:00'));
-    expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, strip: false });
+    expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, mustStrip: false });
     expect(plan).not.toHaveProperty('until');
   });
 
   it.each([
-    ['keeps a valid token until its expiry', {}, '12:50:00', { strip: false, until: at('13:00:00') }],
-    ['removes an expired token', {}, '13:00:00', { strip: true }],
-    ['removes the token for another spec', { audiences: ['vault'] }, '12:50:00', { strip: true }],
+    ['keeps a valid token until its expiry', {}, '12:50:00', { mustStrip: false, until: at('13:00:00') }],
+    ['removes an expired token', {}, '13:00:00', { mustStrip: true }],
+    ['removes the token for another spec', { audiences: ['vault'] }, '12:50:00', { mustStrip: true }],
   ])('%s in the former Secret while another object owns the Secret of the new name', (_, spec, time, held) => {
     const scene = ontoForeign((token) => token.with(spec));
     const plan = planFor(scene.build(), at(time));
@@ -372,27 +372,27 @@ describe('planToken that returns a hold plan', () => {
   });
 
   it.each([
-    ['keeps a valid token until its expiry', HELD, '12:50:00', { strip: false, until: at('13:00:00') }],
-    ['removes an expired token', HELD, '13:00:00', { strip: true }],
-    ['removes the token of another cluster', changed({ clusterName: 'prod-us' }), '12:50:00', { strip: true }],
-    ['removes nothing without a Secret', aScene(), '12:50:00', { strip: false }],
+    ['keeps a valid token until its expiry', HELD, '12:50:00', { mustStrip: false, until: at('13:00:00') }],
+    ['removes an expired token', HELD, '13:00:00', { mustStrip: true }],
+    ['removes the token of another cluster', changed({ clusterName: 'prod-us' }), '12:50:00', { mustStrip: true }],
+    ['removes nothing without a Secret', aScene(), '12:50:00', { mustStrip: false }],
   ])('waits if the Cluster does not exist, and %s', (_, scene, time, held) => {
     const plan = planFor(scene.with({ cluster: undefined }).build(), at(time));
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'ClusterNotFound' }, ...held });
   });
 
   it.each([
-    ['keeps a valid token until its expiry', HELD, '12:50:00', { strip: false, until: at('13:00:00') }],
-    ['removes an expired token', HELD, '13:00:00', { strip: true }],
-    ['repairs nothing', edited('invalid'), '12:50:00', { strip: false, until: at('13:00:00') }],
-    ['issues nothing', aScene(), '12:50:00', { strip: false }],
-    ['ignores a missing Cluster', HELD.with({ cluster: undefined }), '12:50:00', { strip: false, until: at('13:00:00') }],
+    ['keeps a valid token until its expiry', HELD, '12:50:00', { mustStrip: false, until: at('13:00:00') }],
+    ['removes an expired token', HELD, '13:00:00', { mustStrip: true }],
+    ['repairs nothing', edited('invalid'), '12:50:00', { mustStrip: false, until: at('13:00:00') }],
+    ['issues nothing', aScene(), '12:50:00', { mustStrip: false }],
+    ['ignores a missing Cluster', HELD.with({ cluster: undefined }), '12:50:00', { mustStrip: false, until: at('13:00:00') }],
   ])('waits while suspended, and %s', (_, scene, time, held) => {
     const plan = planFor(scene.changing((token) => token.suspended()).build(), at(time));
     expect(plan).toEqual({ type: 'hold', ...held });
   });
 
-  const KEPT = { type: 'hold', strip: false, until: at('13:00:00') };
+  const KEPT = { type: 'hold', mustStrip: false, until: at('13:00:00') };
   const REMOVED = { type: 'remove', secrets: ['former'] };
   const LATER = aScene().holding(aGrant().sentAt(at('12:30:00')));
   const renamed = { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, name: 'former' } };
@@ -412,7 +412,7 @@ describe('planToken that returns a hold plan', () => {
     ['2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }],
     ['-1 seconds', { expirationSeconds: -1 }],
   ])('waits if the spec has %s, and keeps the current token', (_, spec) => {
-    expect(planFor(changed(spec).build(), at('12:50:00'))).toMatchObject({ failure: { reason: 'InvalidSpec' }, strip: false });
+    expect(planFor(changed(spec).build(), at('12:50:00'))).toMatchObject({ failure: { reason: 'InvalidSpec' }, mustStrip: false });
   });
 
   it('waits if the settings do not allow the audiences', () => {
@@ -471,7 +471,7 @@ describe('planToken with revocation BoundSecret', () => {
 
   it('issues a token with a new anchor for a request to revoke before there is an anchor', () => {
     const fresh = aScene(aToken().with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
-    expect(planFor(fresh.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
+    expect(planFor(fresh.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', needsNewAnchor: true });
   });
 
   it('plans an issuance instead of a revocation for a token that was never bound', () => {
@@ -482,7 +482,7 @@ describe('planToken with revocation BoundSecret', () => {
 
   it('revokes a bound token whose anchor is not listed by issuing the next token immediately', () => {
     const unlisted = requested.changing((each) => each.withStatus({}));
-    expect(planFor(unlisted.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
+    expect(planFor(unlisted.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', needsNewAnchor: true });
   });
 
   describe('planToken after a change of cluster or service account', () => {
@@ -525,7 +525,7 @@ describe('planToken with revocation BoundSecret', () => {
 
   it('issues no token after a revocation while suspended', () => {
     const off = requested.with({ secret: undefined }).changing((each) => each.suspended().withStatus({ lastRevokeRequest: 'leak' }));
-    expect(planFor(off.build(), at('12:20:00'))).toEqual({ type: 'hold', strip: false });
+    expect(planFor(off.build(), at('12:20:00'))).toEqual({ type: 'hold', mustStrip: false });
   });
 
   it('ignores the annotation revoke without BoundSecret', () => {
@@ -579,11 +579,11 @@ describe('planToken for a ManagedToken that is being deleted', () => {
   });
 
   it('keeps the token, without renewing it, until its expiry', () => {
-    expect(planFor(deleted.build(), at('12:59:00'))).toEqual({ type: 'hold', strip: false, until: at('13:00:00') });
+    expect(planFor(deleted.build(), at('12:59:00'))).toEqual({ type: 'hold', mustStrip: false, until: at('13:00:00') });
   });
 
   it('removes an expired token from the Secret', () => {
-    expect(planFor(deleted.build(), at('13:00:00'))).toMatchObject({ type: 'hold', strip: true });
+    expect(planFor(deleted.build(), at('13:00:00'))).toMatchObject({ type: 'hold', mustStrip: true });
   });
 });
 

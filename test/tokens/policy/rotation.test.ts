@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { earliestRenewAt, isClamped, latestRetryAt, parseRenewBeforeMs, renewAt } from '../../../src/tokens/policy/rotation.ts';
+import { computeRenewAt, earliestRenewAt, isClamped, latestRetryAt, parseRenewBeforeMs } from '../../../src/tokens/policy/rotation.ts';
 import { at, NOON } from '../../support/builders.ts';
 
 const UID = 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01';
@@ -26,34 +26,34 @@ describe('parseRenewBeforeMs', () => {
   );
 });
 
-describe('renewAt', () => {
+describe('computeRenewAt', () => {
   it.each([
     ['20%', '12:46:38'],
     ['15m', '12:43:38'],
     ['1%', '12:58:02'],
   ])('returns %s and the jitter of this UID before the expiry', (renewBefore, time) => {
-    expect(renewAt(HOUR, renewBefore, UID)).toBe(at(time));
+    expect(computeRenewAt(HOUR, renewBefore, UID)).toBe(at(time));
   });
 
   it.each(['90%', '1h', '24h'])('returns a time after the first tenth of the lifetime with renewBefore %s, with jitter', (renewBefore) => {
-    expect(renewAt(HOUR, renewBefore, UID)).toBe(at('12:07:38'));
+    expect(computeRenewAt(HOUR, renewBefore, UID)).toBe(at('12:07:38'));
   });
 
   it('returns the same time for the same UID, and spreads the times of other UIDs over a twentieth of the lifetime', () => {
     const buckets = Array.from({ length: 10 }, () => 0);
     for (let index = 0; index < 10_000; index++) {
-      const early = at('12:48:00') - renewAt(HOUR, '20%', `4f0e3c1d-0000-4000-8000-${String(index).padStart(12, '0')}`);
+      const early = at('12:48:00') - computeRenewAt(HOUR, '20%', `4f0e3c1d-0000-4000-8000-${String(index).padStart(12, '0')}`);
       const bucket = Math.floor(early / 18_001);
       buckets[bucket] = (buckets[bucket] ?? 0) + 1;
     }
     expect(buckets).toHaveLength(10);
     for (const count of buckets) expect(count).toBeGreaterThan(850);
-    expect(renewAt(HOUR, '20%', UID)).toBe(renewAt(HOUR, '20%', UID));
+    expect(computeRenewAt(HOUR, '20%', UID)).toBe(computeRenewAt(HOUR, '20%', UID));
   });
 
   it('returns a time for any long lifetime', () => {
     const expiresAt = NOON + 2 ** 32 * 1000;
-    expect(new Date(renewAt({ issuedAt: NOON, expiresAt }, '1%', UID)).toISOString()).toBe('2157-10-24T00:37:35.000Z');
+    expect(new Date(computeRenewAt({ issuedAt: NOON, expiresAt }, '1%', UID)).toISOString()).toBe('2157-10-24T00:37:35.000Z');
   });
 
   it('returns a time between a tenth of the lifetime and the expiry for any renewBefore and UID', () => {
@@ -63,7 +63,7 @@ describe('renewAt', () => {
     fc.assert(
       fc.property(issued, lifetimes, renewBefores, fc.string(), (issuedAt, seconds, renewBefore, uid) => {
         const expiresAt = issuedAt + seconds * 1000;
-        const renewal = renewAt({ issuedAt, expiresAt }, renewBefore, uid);
+        const renewal = computeRenewAt({ issuedAt, expiresAt }, renewBefore, uid);
         expect(renewal).toBeGreaterThanOrEqual(issuedAt + Math.max(30_000, seconds * 100));
         expect(renewal).toBeLessThanOrEqual(expiresAt);
         expect(renewal % 1000).toBe(0);
@@ -75,7 +75,7 @@ describe('renewAt', () => {
     const times = fc.oneof(fc.double(), fc.constantFrom(Number.NaN, Infinity, -Infinity, 2 ** 53, -1));
     fc.assert(
       fc.property(times, times, (issuedAt, expiresAt) => {
-        expect(Number.isFinite(renewAt({ issuedAt, expiresAt }, '20%', UID))).toBe(true);
+        expect(Number.isFinite(computeRenewAt({ issuedAt, expiresAt }, '20%', UID))).toBe(true);
       }),
     );
   });

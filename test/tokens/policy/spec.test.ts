@@ -90,7 +90,7 @@ describe('specProblems', () => {
   it('rejects audiences that the settings do not allow', () => {
     const problems = specProblems(aToken().build(), { allowedAudiences: ['vault'] });
     expect(problems.map(formatFieldError)).toEqual([
-      'spec.audiences[0]: Invalid value: "https://kubernetes.default.svc": must be an audience that Purser is configured to allow',
+      'spec.audiences[0]: Invalid value: "https://kubernetes.default.svc": must be an audience in --allowed-audiences; use another audience, or ask an administrator to add this one',
     ]);
   });
 

@@ -9,7 +9,7 @@ import { type NumberedField, numberedFieldsOf } from './fields.ts';
 import { DELIMITED, FIXED_64, ProtobufReader, VARINT } from './reader.ts';
 import { decodeSelfMessage, messageSchemaOf } from './self.ts';
 
-/** Decodes a message by the schema of its struct, or throws an Error with Go's message. Ignores unknown fields. */
+/** Decodes a message by the schema of its struct. Ignores unknown fields. Throws an Error with Go's message, and 415 for a raw value. */
 export function decodeMessage(bytes: Buffer, schema: Schema): Fields {
   return decodeInto({}, bytes, schema);
 }
@@ -35,7 +35,7 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   if (wireType !== expected && !isPacked) throw new Error(`proto: wrong wireType = ${wireType} for field ${goName}`);
   const previous = target[name];
   const value = isPacked ? decodePacked(reader.delimited(), schema, previous) : readValue(reader, schema, previous);
-  // A list or map has an entry now; isZero would count all entries for each that is added, which takes quadratic time.
+  // A list or map has an entry now; isZero would count all entries after each new one, which takes quadratic time.
   if (!isCollection(schema) && isZero(value, schema)) delete target[name];
   else if (value !== undefined) target[name] = value;
 }

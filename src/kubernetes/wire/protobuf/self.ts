@@ -1,4 +1,4 @@
-// Protobuf messages and values of types that decode themselves from JSON.
+// Protobuf messages and values of Go types with their own decoders.
 
 import type { Fields, Value } from '../../object.ts';
 import { bytes, int32, int64, struct } from '../../schema/go-struct.ts';
@@ -9,12 +9,12 @@ import { parseJson } from '../json-parse.ts';
 
 type Codec = NonNullable<GoField['codec']>;
 
-/** Returns the protobuf schema of a type that decodes itself; undefined for raw values, which Purser accepts only as JSON. */
+/** Returns the protobuf schema of a type with its own decoder; undefined for raw values, which Purser accepts only as JSON. */
 export function messageSchemaOf({ codec }: GoField): Schema | undefined {
   return codec === undefined ? undefined : MESSAGES[codec];
 }
 
-/** Returns the value of a message; undefined for null. Throws an Error with Go's message if the message contains invalid JSON. */
+/** Returns the value of a message; undefined for the zero time and for missing JSON. Throws an Error with Go's message for invalid JSON. */
 export function decodeSelfMessage(codec: Codec, message: Fields, { properties = {} }: Schema): Value | undefined {
   switch (codec) {
     case 'time':

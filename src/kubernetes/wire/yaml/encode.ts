@@ -21,7 +21,7 @@ class YamlWriter {
   /** True while the line contains only indentation and indicators. */
   #isIndentation = true;
   /** True if the next word needs no space before it. */
-  #spaced = true;
+  #isSpaced = true;
 
   document(value: Value): void {
     this.#node(value, -INDENT, false);
@@ -76,7 +76,7 @@ class YamlWriter {
     this.#word(`|${formatBlockHints(text)}`);
     this.#lineBreak();
     this.#isIndentation = true;
-    this.#spaced = true;
+    this.#isSpaced = true;
     this.#lines(text, indent);
   }
 
@@ -114,7 +114,7 @@ class YamlWriter {
   }
 
   #word(text: string): void {
-    if (!this.#spaced) this.#put(' ');
+    if (!this.#isSpaced) this.#put(' ');
     this.#put(text);
   }
 
@@ -129,15 +129,15 @@ class YamlWriter {
     this.text += text;
     this.#column += Array.from(text).length;
     this.#isIndentation = false;
-    this.#spaced = false;
+    this.#isSpaced = false;
   }
 
   #startLine(indent: number): void {
-    if (!this.#isIndentation || this.#column > indent || (this.#column === indent && !this.#spaced)) this.#lineBreak();
+    if (!this.#isIndentation || this.#column > indent || (this.#column === indent && !this.#isSpaced)) this.#lineBreak();
     this.text += ' '.repeat(Math.max(0, indent - this.#column));
     this.#column = Math.max(indent, this.#column);
     this.#isIndentation = true;
-    this.#spaced = true;
+    this.#isSpaced = true;
   }
 
   #lineBreak(): void {
@@ -161,12 +161,12 @@ function formatWord(value: Value | undefined): string {
   return String(value ?? null);
 }
 
-/** Returns whether Go encodes the number as an integer: a safe integer, or an unsigned integer of 64 bits. */
+/** Returns whether Go encodes the number as an integer: a safe integer, or an integer that fits into uint64 but not into int64. */
 function isInteger64(value: number): boolean {
   return Number.isSafeInteger(value) || (value >= 2 ** 63 && value < 2 ** 64);
 }
 
-/** Returns whether a line can break at this space. Of several spaces, only the first can, and only in double quotes. */
+/** Returns whether a line can break at this character: a single space inside the text or, in double quotes, the first of several. */
 function isFoldable(chars: readonly string[], index: number, style: ScalarStyle): boolean {
   if (chars[index] !== ' ' || chars[index - 1] === ' ' || index === 0 || index === chars.length - 1) return false;
   return style === 'double' || chars[index + 1] !== ' ';

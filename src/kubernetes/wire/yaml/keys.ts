@@ -10,7 +10,7 @@ export function compareYamlKeys(a: string, b: string): number {
   if (leftIsLetter !== rightIsLetter) return leftIsLetter ? 1 : -1;
   const byCode = codeOf(leftChar) - codeOf(rightChar);
   if (leftIsLetter) return byCode;
-  // A zero belongs to a number only after a digit other than zero.
+  // Zeros are significant after a digit other than zero; the start value 1 keeps them in the number.
   const start = (leftChar === '0' || rightChar === '0') && isInNumber(left.slice(0, at)) ? 1n : 0n;
   const [leftNumber, rightNumber] = [parseNumberAt(left, at, start), parseNumberAt(right, at, start)];
   if (leftNumber.value !== rightNumber.value) return leftNumber.value < rightNumber.value ? -1 : 1;

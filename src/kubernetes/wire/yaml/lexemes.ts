@@ -7,14 +7,14 @@ export class LexemeCheck {
   #previous = '';
   /** True after a scalar without quotes. */
   #isAfterPlain = false;
-  /** True if a line break follows the start of the last lexeme that is not a space. */
+  /** True if there is a line break in or after the last lexeme that is not white space. */
   #hasBreak = false;
 
   /** Returns the problem with a lexeme; undefined if there is none. `next` is the character after it. */
   findProblem(lexeme: string, next = ' '): string | undefined {
     // The lexer emits a marker before every scalar without quotes or in block style.
     const isMarked = this.#previous === SCALAR;
-    const problem = isMarked ? this.#plainProblem(lexeme) : (findMarkProblem(lexeme) ?? this.#colonProblem(lexeme, next));
+    const problem = isMarked ? this.#findPlainProblem(lexeme) : (findIndicatorProblem(lexeme) ?? this.#findColonProblem(lexeme, next));
     if (!isMarked) this.#countFlow(lexeme);
     this.#previous = lexeme;
     this.#isAfterPlain = isMarked;
@@ -22,12 +22,12 @@ export class LexemeCheck {
     return problem;
   }
 
-  #plainProblem(lexeme: string): string | undefined {
+  #findPlainProblem(lexeme: string): string | undefined {
     return this.#flowLevel > 0 && /^[:?]/.test(lexeme) ? 'found character that cannot start any token' : undefined;
   }
 
   /** Returns the problem with a colon. In a flow collection, a plain key ends only before a colon and a space; a key is on one line. */
-  #colonProblem(lexeme: string, next: string): string | undefined {
+  #findColonProblem(lexeme: string, next: string): string | undefined {
     if (this.#flowLevel === 0 || lexeme !== ':') return undefined;
     const isPartOfKey = this.#isAfterPlain && !/\s/.test(next);
     return isPartOfKey || this.#hasBreak ? "did not find expected ',' or '}'" : undefined;
@@ -51,7 +51,7 @@ const SURROGATE = /\\ud[89a-f]/i;
 const ESCAPE = /\\(?:u.{4}|.)/gs;
 const QUOTED = /^"[^"\\]*(?:\\.[^"\\]*)*"$/s;
 
-function findMarkProblem(lexeme: string): string | undefined {
+function findIndicatorProblem(lexeme: string): string | undefined {
   if (/^[&*](?![\w-]+$)/.test(lexeme)) return 'did not find expected alphabetic or numeric character';
   if (!lexeme.startsWith('"')) return undefined;
   if (!QUOTED.test(lexeme)) return 'found unexpected end of stream';

@@ -25,7 +25,7 @@ export interface YamlLimits {
 
 const UNLIMITED: YamlLimits = { maxBytes: Number.POSITIVE_INFINITY, allowAliases: true };
 
-/** Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `; 413 above `maxBytes`. */
+/** Parses the first document of a YAML stream. Throws an Error if the document is invalid, and 413 for YAML above `maxBytes`. */
 export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimits = UNLIMITED): YamlDocument {
   checkCharacters(body);
   const json = parseAsJson(body);
@@ -94,7 +94,10 @@ function createProblemHandler(lines: LineCounter) {
   };
 }
 
-/** Yields tokens up to the first invalid one: each later character could be another invalid token. Throws if tokens nest too deeply. */
+/**
+ * Yields tokens up to the first invalid one: each later character could be another invalid token. Throws if a lexeme is invalid, or if
+ * tokens nest too deeply.
+ */
 function* lexTokens(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);

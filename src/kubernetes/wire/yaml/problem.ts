@@ -13,7 +13,7 @@ interface Wording {
   readonly text: string;
   /** Origin of the error in Kubernetes' library: its parser counts lines from zero, its scanner from one. */
   readonly by: 'scanner' | 'parser';
-  /** Number of lines by which Kubernetes' library reports a later position; 0 by default. */
+  /** Number of lines that Kubernetes' library adds to the position; 0 by default. */
   readonly later?: number;
 }
 

@@ -28,7 +28,7 @@ function decode(body: Buffer, request: Partial<DecodeRequest> = {}) {
     body,
     mediaType: 'protobuf',
     kind: configMapKind,
-    defaultKind: true,
+    isTypeOptional: true,
     fieldValidation: 'Strict',
     isRegistered: (_, __, kind) => kind === 'Secret',
     ...request,
