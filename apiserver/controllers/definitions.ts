@@ -46,8 +46,7 @@ function cleanUp(api: Api, definition: StoredDefinition): void {
   const live = api.store.get(RESOURCE, definition.metadata.name);
   const { finalizers = [] } = live?.metadata ?? {};
   if (live === undefined || !finalizers.includes(CLEANUP_FINALIZER)) return;
-  const kind = toCustomKind(definition);
-  if (kind !== undefined && !deleteAll(api, kind)) return;
+  if (!deleteAll(api, toCustomKind(definition))) return;
   const { finalizers: _, ...metadata } = live.metadata;
   const others = finalizers.filter((name) => name !== CLEANUP_FINALIZER);
   const released = { ...live, metadata: others.length === 0 ? metadata : { ...metadata, finalizers: others } };

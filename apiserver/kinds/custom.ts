@@ -30,14 +30,13 @@ const TERMINATING = 'create not allowed while custom resource definition is term
 
 /** Returns the kind that a definition serves; undefined if the definition is not established, or if its version is not served. */
 export function toServedKind(definition: CustomResourceDefinition): Kind | undefined {
-  return hasCondition(definition, 'Established') ? toCustomKind(definition) : undefined;
+  return hasCondition(definition, 'Established') && definition.spec.versions[0]?.served ? toCustomKind(definition) : undefined;
 }
 
-/** Returns the kind of a valid definition; undefined if its version is not served. */
-export function toCustomKind({ metadata, spec }: CustomResourceDefinition): Kind | undefined {
-  const [version] = spec.versions;
+/** Returns the kind of a valid definition, which has one version. */
+export function toCustomKind({ metadata, spec }: CustomResourceDefinition): Kind {
   const rejection = metadata.deletionTimestamp === undefined ? {} : { createRejection: TERMINATING };
-  return version?.served ? { ...createKind(spec, version), ...rejection } : undefined;
+  return { ...createKind(spec, spec.versions[0] as DefinitionVersion), ...rejection };
 }
 
 function createKind({ group, names, scope }: DefinitionSpec, version: DefinitionVersion): Kind {

@@ -52,7 +52,10 @@ const TYPE_RULES: ReadonlyMap<string, (secret: Secret) => readonly FieldError[]>
     ({ metadata }) =>
       metadata.annotations?.[SERVICE_ACCOUNT_NAME] ? [] : [requiredValue(`metadata.annotations[${SERVICE_ACCOUNT_NAME}]`)],
   ],
-  ['kubernetes.io/basic-auth', ({ data }) => (data?.['username'] === undefined ? validateRequiredKeys(data, 'username', 'password') : [])],
+  [
+    'kubernetes.io/basic-auth',
+    ({ data = {} }) => ('username' in data || 'password' in data ? [] : validateRequiredKeys(data, 'username', 'password')),
+  ],
   ['kubernetes.io/tls', ({ data }) => validateRequiredKeys(data, 'tls.crt', 'tls.key')],
 ]);
 

@@ -181,7 +181,7 @@ function toDataFolderError(file: string, error: unknown): DataFolderError {
   if (message.includes('locked'))
     return new DataFolderError(`${file} is in use by another process. Stop that process, or choose another data folder`, { cause: error });
   const { errcode } = error as Error & { readonly errcode?: number };
-  if (DAMAGE.has(errcode)) return damaged(file, message, error);
+  if (DAMAGE.has((errcode ?? 0) & 0xff)) return damaged(file, message, error);
   return new DataFolderError(`cannot use ${file}: ${message}. Choose another data folder`, { cause: error });
 }
 

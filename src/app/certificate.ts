@@ -24,7 +24,10 @@ export function selectCertificateSource(options: CertificateOptions, hub: KubeCl
   const mayIssue = components.includes('controller');
   if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(createFileCertificateSource(certFile, keyFile), log);
   if (name !== undefined)
-    return logFailureOnce(createHubCertificateSource({ hub, namespace, name, mayIssue, access: toFacadeAccess(settings), clock }), log);
+    return logFailureOnce(
+      createHubCertificateSource({ hub, namespace, name, mayIssue, access: toFacadeAccess(settings), clock, log }),
+      log,
+    );
   return facadeCertificate === undefined
     ? createSelfSignedCertificateSource([...toServiceDnsNames(namespace), hostname()], clock.now())
     : async () => facadeCertificate;

@@ -22,7 +22,7 @@ export function defineRunCommand(host: CommandHost, programs: Programs): Command
     .description("Run Purser on the cluster that KUBECONFIG selects or, in a pod, on the pod's cluster.")
     .addHelpText('after', `\n${VARIABLES}`);
   addOptions(command, ({ localOnly }) => localOnly === true);
-  return command.action(() => programs.run(readConfig(command, host)));
+  return command.action(() => programs.run(readConfig(command, host, false)));
 }
 
 /** Returns `purser dev`. */
@@ -36,7 +36,7 @@ export function defineDevCommand(host: CommandHost, programs: Programs): Command
     'Run on free ports, with data in another folder': 'purser dev --data-dir /tmp/purser --api-port 0 --facade-port 0 --metrics-port 0',
   });
   return command.action(async () => {
-    const config = readConfig(command, host);
+    const config = readConfig(command, host, true);
     if (programs.dev === undefined) throw new StartError('purser dev is not part of the image. Install purser as docs/cli.md describes');
     host.print(formatStart(config.clusters));
     await programs.dev(config);
@@ -70,11 +70,11 @@ function addOptions(command: Command, isHidden: (option: ServeOption) => boolean
 }
 
 /** Returns the settings from the command line and the environment. Throws a StartError for invalid settings. */
-function readConfig(command: Command, host: CommandHost): Config {
+function readConfig(command: Command, host: CommandHost, isLocal: boolean): Config {
   const [unexpected] = command.args;
   if (unexpected !== undefined) command.error(`unexpected argument ${JSON.stringify(unexpected)}. With npm, write options after --`);
   try {
-    return parseConfig(readGivenOptions(command), host.env);
+    return parseConfig(readGivenOptions(command), host.env, { isLocal });
   } catch (error) {
     if (error instanceof StartError) return command.error(error.message);
     throw error;

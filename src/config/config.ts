@@ -83,9 +83,10 @@ export interface Config {
 }
 
 /**
- * Parses the options of the command line, which override those of the environment. Throws one StartError that lists all problems.
+ * Parses the options of the command line, which override those of the environment. Throws one StartError that lists all problems. Without
+ * `isLocal`, options of the local run are only parsed.
  */
-export function parseConfig(given: OptionTexts, env: Env): Config {
+export function parseConfig(given: OptionTexts, env: Env, { isLocal = true } = {}): Config {
   const options: OptionTexts = new Map([...readVariables(env), ...given]);
   const { read, problems } = createReader(options);
   const namespace = read('namespace');
@@ -130,7 +131,7 @@ export function parseConfig(given: OptionTexts, env: Env): Config {
     localOnly: [...options].filter(([name]) => optionOf(name)?.localOnly).map(([, { source }]) => source),
     unknownVariables: listUnknownVariables(env),
   };
-  const all = [...problems, ...validatePorts(config), ...validateCertificate(config), ...validateProxy(config)];
+  const all = [...problems, ...validatePorts(config, isLocal), ...validateCertificate(config), ...validateProxy(config)];
   if (all.length > 0) throw new StartError(all.join('. '));
   return Object.freeze(config);
 }
@@ -183,9 +184,9 @@ function validateCertificate({ facadeTlsCert, facadeTlsKey, facadeTlsSecret }: C
     : [];
 }
 
-function validatePorts({ apiPort, facadePort, metricsPort }: Config): readonly string[] {
+function validatePorts({ apiPort, facadePort, metricsPort }: Config, isLocal: boolean): readonly string[] {
   const ports = [
-    ['--api-port', apiPort],
+    ...(isLocal ? ([['--api-port', apiPort]] as const) : []),
     ['--facade-port', facadePort],
     ['--metrics-port', metricsPort],
   ] as const;

@@ -3,7 +3,7 @@
 import type { Result } from '../runtime/controller.ts';
 import { IssueError, type IssueErrorReason } from '../targets/issue-error.ts';
 import type { RenewalFailure, RenewalReason } from '../targets/policy/renewal.ts';
-import { type CredentialPlan, planCredential, retryDelayMs } from './policy/plan.ts';
+import { type CredentialPlan, MIN_RETRY_MS, planCredential, retryDelayMs } from './policy/plan.ts';
 import { deleteAnchors, recover, renew, restore } from './renew.ts';
 import { removeRecord, retire } from './retire.ts';
 import { revoke } from './revoke.ts';
@@ -24,7 +24,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
       if (plan.type === 'wait') return { requeueAt: plan.until };
       await execute(run, plan);
     }
-    return { requeueAt: deps.clock.now() + RETRY_MS };
+    return { requeueAt: deps.clock.now() + MIN_RETRY_MS };
   };
 }
 
@@ -33,12 +33,11 @@ export function computeRetryAt(deps: CredentialDeps, key: string, signal: AbortS
   const observed = observe(deps, key, signal);
   const now = deps.clock.now();
   const plan = observed && planCredential(observed.observation, now);
-  return plan?.type === 'wait' ? (plan.until ?? now + RETRY_MS) : now;
+  return plan?.type === 'wait' ? (plan.until ?? now + MIN_RETRY_MS) : now;
 }
 
 /** Maximum number of steps of one reconcile; more than a sequence such as restore, delete anchors, renew needs. */
 const MAX_STEPS = 4;
-const RETRY_MS = 10_000;
 
 type Step = Exclude<CredentialPlan, { readonly type: 'wait' }>;
 

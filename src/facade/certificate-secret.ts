@@ -7,6 +7,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Certificate, createAuthority, isAuthority, isIssuedByAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { type FacadeAccess, publishFacadeAccess } from './access-config-map.ts';
 import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
@@ -21,6 +22,7 @@ export interface HubCertificateOptions {
   /** Settings of the façade that callers need. */
   readonly access: FacadeAccess;
   readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** Returns the DNS names of the façade's Service. */
@@ -30,15 +32,24 @@ export function toServiceDnsNames(namespace: string): readonly string[] {
 
 /**
  * Returns a source that reads the Secret at most once every ten minutes, and again on the next call after a failure. The source rejects
- * if a request to the hub fails, while the Secret has no certificate or no key, and, unless `mayIssue` is true, while the Secret does not
- * exist.
+ * if a read fails, while the Secret has no certificate or no key, and, unless `mayIssue` is true, while the Secret does not exist. If a
+ * write fails while the current certificate is valid, the source returns the current certificate, and logs the first of consecutive
+ * failures.
  */
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
+  let isFailing = false;
+  const read = async () => {
+    const { certificate, failure } = await readOrIssue(options);
+    if (failure !== undefined && !isFailing) options.log.warn({ error: failure }, 'cannot renew or publish serving certificate; retrying');
+    isFailing = failure !== undefined;
+    if (isFailing) known = undefined;
+    return certificate;
+  };
   return () => {
     const now = options.clock.monotonic();
     if (known !== undefined && now - known.at < CACHE_MS) return known.certificate;
-    const reading = { certificate: readOrIssue(options), at: now };
+    const reading = { certificate: read(), at: now };
     known = reading;
     reading.certificate.catch(() => {
       if (known === reading) known = undefined;
@@ -55,20 +66,43 @@ const RENEW_BEFORE_MS = 90 * DAY_MS;
 const SERVICE = 'purser';
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 
-async function readOrIssue(options: HubCertificateOptions): Promise<ServingCertificate> {
-  const { hub, namespace, name, mayIssue } = options;
-  const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
-  const current = mayIssue ? await renewIfDue(options, found) : found;
-  const certificate = toServingCertificate(current, options);
-  const authority = current?.data?.['ca.crt'] ? decodeText(current, 'ca.crt') : undefined;
-  if (mayIssue) await publishFacadeAccess(hub, namespace, { authority, ...options.access });
-  return certificate;
+/** Certificate to serve. `failure` is the error of a write without which the certificate can be served. */
+interface Reading {
+  readonly certificate: ServingCertificate;
+  readonly failure: unknown;
 }
 
-/** Creates a missing Secret, renews a certificate that Purser's CA has issued and that expires soon, and returns the Secret. */
-async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
-  const isCurrent = found !== undefined && (!isIssuedByPurser(found) || isFresh(found, options.clock.now()));
-  return isCurrent ? found : await issue(options, found);
+async function readOrIssue(options: HubCertificateOptions): Promise<Reading> {
+  const { hub, namespace, name, mayIssue } = options;
+  const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
+  if (!mayIssue) return { certificate: toServingCertificate(found, options), failure: undefined };
+  const { secret, failure } = await renewIfDue(options, found);
+  const certificate = toServingCertificate(secret, options);
+  const authority = secret.data?.['ca.crt'] ? decodeText(secret, 'ca.crt') : undefined;
+  const published = publishFacadeAccess(hub, namespace, { authority, ...options.access });
+  return { certificate, failure: await published.then(() => failure).catch((error: unknown) => error) };
+}
+
+/** Secret to serve from, and the error of a failed renewal. */
+interface Renewal {
+  readonly secret: Secret;
+  readonly failure: unknown;
+}
+
+/**
+ * Creates a missing Secret, and renews a certificate that Purser's CA has issued and that expires soon. Throws if the write fails and the
+ * Secret has no valid certificate.
+ */
+async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Renewal> {
+  const now = options.clock.now();
+  if (found !== undefined && (!isIssuedByPurser(found) || remainingMs(found, now) > RENEW_BEFORE_MS))
+    return { secret: found, failure: undefined };
+  try {
+    return { secret: await issue(options, found), failure: undefined };
+  } catch (failure) {
+    if (found === undefined || remainingMs(found, now) <= 0) throw failure;
+    return { secret: found, failure };
+  }
 }
 
 /** Writes a new certificate. Returns the Secret, even if another replica wrote it first. */
@@ -153,8 +187,8 @@ function isIssuedByPurser(secret: Secret): boolean {
   }
 }
 
-function isFresh(secret: Secret, now: number): boolean {
-  return new X509Certificate(decodeText(secret, 'tls.crt')).validToDate.getTime() - now > RENEW_BEFORE_MS;
+function remainingMs(secret: Secret, now: number): number {
+  return new X509Certificate(decodeText(secret, 'tls.crt')).validToDate.getTime() - now;
 }
 
 function toServingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {

@@ -129,6 +129,6 @@ export class Fleet {
       await sleep(this.clock, 5_000);
       throw new IssueError('ClusterTimeout', 'silence', { code: 'ETIMEDOUT' });
     };
-    return { prober: () => ({ call }), activeServer: 'https://192.0.2.1' };
+    return { createProber: () => ({ call }), activeServer: 'https://192.0.2.1' };
   }
 }

@@ -163,6 +163,10 @@ describe('parseConfig', () => {
     await expect(configOf(['dev', ...args])).rejects.toThrow(new Error(`purser: ${problem} (for help, run purser dev --help)\n`));
   });
 
+  it('ignores the port of the local API server in a run on a cluster', async () => {
+    expect(await configOf(['run', '--facade-port', '7443'])).toMatchObject({ facadePort: 7443 });
+  });
+
   it('lists all invalid values on one line', async () => {
     await expect(configOf(['run', '--facade-rate', '-1', '--clusters', 'x'], { PURSER_LOG_LEVEL: 'loud' })).rejects.toThrow(
       'purser: --facade-rate must be an integer from 0 to 1000000, not "-1". --clusters must be an integer from 0 to 100, not "x". ' +

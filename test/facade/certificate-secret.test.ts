@@ -12,6 +12,7 @@ import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
 import { TEST_USERS } from '../support/users.ts';
@@ -24,6 +25,7 @@ let server: ApiServer;
 let hub: KubeClient;
 let namespace = '';
 let clock: FakeClock;
+let logged: string[] = [];
 
 beforeAll(async () => {
   const options = { port: 0, issuer: 'https://hub.test', tokens: TEST_USERS, report: (error: unknown) => expect(error).toBeUndefined() };
@@ -37,6 +39,7 @@ beforeEach(async () => {
   const { metadata } = await hub.create(Namespaces, { metadata: { generateName: 'purser-' } });
   namespace = metadata.name ?? '';
   clock = new FakeClock(Date.now());
+  logged = [];
 });
 
 afterAll(async () => {
@@ -52,6 +55,7 @@ const source = (options: Partial<HubCertificateOptions> = {}) =>
     mayIssue: true,
     access: { path: 'orchestrator', audiences: [] },
     clock,
+    log: createLogger({ level: 'warn', readable: false, write: (line) => void logged.push(line) }),
     ...options,
   });
 const secret = () => hub.get(Secrets, { namespace, name: NAME });
@@ -182,6 +186,33 @@ describe('createHubCertificateSource', () => {
   });
 
   it.each([
+    ['the renewal', Secrets, 276],
+    ['the publication', ConfigMaps, 1],
+  ])('serves the current certificate if %s fails, logs the failure once, and retries on the next call', async (_, resource, days) => {
+    const first = await source()();
+    clock.advance(days * DAY_MS);
+    let isFailing = true;
+    const certificate = source({
+      hub: hubWithoutUpdates((updated) => isFailing && updated === resource),
+      access: { path: 'changed', audiences: [] },
+    });
+    expect([await certificate(), await certificate()]).toEqual([first, first]);
+    expect(logged).toEqual([expect.stringContaining('cannot renew or publish serving certificate; retrying')]);
+
+    isFailing = false;
+    const { cert } = await certificate();
+    expect(cert === first.cert).toBe(resource !== Secrets);
+    expect(await settings()).toMatchObject({ path: 'changed' });
+    expect(logged).toHaveLength(1);
+  });
+
+  it('rejects if the renewal fails after the certificate has expired', async () => {
+    await source()();
+    clock.advance(366 * DAY_MS);
+    await expect(source({ hub: hubWithoutUpdates(() => true) })()).rejects.toThrow('no permission');
+  });
+
+  it.each([
     ['has lost its CA certificate', () => null],
     ['has the CA certificate of another key', () => base64(createAuthority(Date.now()).certificate)],
     ['has a malformed CA certificate', () => base64('junk')],
@@ -253,6 +284,15 @@ describe('createHubCertificateSource', () => {
     expect(new X509Certificate(cert).verify(new X509Certificate(await published()).publicKey)).toBe(true);
   });
 });
+
+/** Returns the hub; updates of the resources that `rejects` selects fail. */
+function hubWithoutUpdates(rejects: (resource: unknown) => boolean): HubCertificateOptions['hub'] {
+  const update: typeof hub.update = async (resource, ...rest) => {
+    if (rejects(resource)) throw new Error('no permission');
+    return await hub.update(resource, ...rest);
+  };
+  return { create: hub.create.bind(hub), get: hub.get.bind(hub), update };
+}
 
 function base64(text: string): string {
   return Buffer.from(text).toString('base64');

@@ -13,6 +13,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { runKubectl } from './kubectl.ts';
 
 const SECRET = { namespace: 'purser-system', name: 'purser-facade-tls' };
@@ -35,7 +36,14 @@ afterAll(async () => {
 it("uses a certificate that another client applied, and publishes its CA, even if the key of Purser's own CA stays in the Secret", async () => {
   const clock = new FakeClock(Date.now());
   const source = () =>
-    createHubCertificateSource({ hub, ...SECRET, mayIssue: true, access: { path: 'orchestrator', audiences: [] }, clock })();
+    createHubCertificateSource({
+      hub,
+      ...SECRET,
+      mayIssue: true,
+      access: { path: 'orchestrator', audiences: [] },
+      clock,
+      log: silentLog,
+    })();
   const issued = await source();
   const authority = createAuthority(Date.now());
   const { certificate, key } = issueServerCertificate(authority, ['purser.purser-system.svc'], Date.now());

@@ -119,6 +119,16 @@ describe('startControllers', () => {
     expect(world.api.store.list('example.dev/widgets')).toEqual([]);
   });
 
+  it('deletes the custom resources of a definition that no longer serves its version', async () => {
+    await world.create(definition);
+    await world.create(widget);
+    const live = world.find(definition) as typeof definition & KubeObject;
+    await world.update({ ...live, spec: { ...live.spec, versions: [{ ...live.spec.versions[0], served: false }] } });
+    await world.delete(definition);
+    expect(world.find(definition)).toBeUndefined();
+    expect(world.api.store.list('example.dev/widgets')).toEqual([]);
+  });
+
   it('reports a stored object that violates current rules, and starts the other controllers', async () => {
     // The stored definition has no resourceVersion, which every update requires.
     const broken = { resource: 'apiextensions.k8s.io/customresourcedefinitions', key: 'widgets.example.dev', object: definition };

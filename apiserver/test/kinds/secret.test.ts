@@ -35,6 +35,8 @@ describe('secretKind', () => {
   it.each([
     ['kubernetes.io/tls', {}, ['data[tls.crt]: Required value', 'data[tls.key]: Required value']],
     ['kubernetes.io/service-account-token', {}, ['metadata.annotations[kubernetes.io/service-account.name]: Required value']],
+    ['kubernetes.io/basic-auth', { password: 'eA==' }, []],
+    ['kubernetes.io/basic-auth', { username: 'eA==' }, []],
     ['example.dev/anything', {}, []],
   ])('validates the type %s with %j', (type, data, expected) => {
     expect(createErrors(secretKind, { type, data })).toEqual(expected);

@@ -49,7 +49,8 @@ export async function removeCluster(removal: RemoveClusterOptions, host: Command
   }
   if (target !== undefined && secret !== undefined) await purge({ ...removal, target }, secret, tokens, host);
   if (secret !== undefined) await deleteSecrets(removal, secret, host);
-  if (target === undefined) host.print(ACCESS_REMAINS);
+  const hadCredential = cluster === undefined || secretNameOf(cluster) !== undefined;
+  if (target === undefined && hadCredential) host.print(ACCESS_REMAINS);
 }
 
 const ACCESS_REMAINS =

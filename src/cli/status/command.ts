@@ -30,7 +30,11 @@ export function defineStatusCommand(host: CommandHost): Command {
     .addOption(defineNamespaceOption())
     .addOption(defineAllNamespacesOption())
     .addOption(
-      defineOption('--target-context <NAME>', 'context of the target cluster, to check the service account and the token there', anyText),
+      defineOption(
+        '--target-context <CONTEXT>',
+        'context of the target cluster, to check the service account and the token there',
+        anyText,
+      ),
     )
     .addOption(defineOutputOption(['json', 'yaml']))
     .addOption(defineContextOption())

@@ -120,7 +120,7 @@ function useShortcuts(
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const { address: current, go: goTo } = latest.current;
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       if (event.key === 'Escape') {
         // Otherwise, the browser would also clear the search field.
         event.preventDefault();

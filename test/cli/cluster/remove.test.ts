@@ -99,6 +99,14 @@ describe('removeCluster', () => {
     expect(printed).toContain(`its cluster key does not list ${world.name}.`);
   });
 
+  it('does not suggest to remove the access if the Cluster represents the hub', async () => {
+    await world.begin();
+    const hub = { spec: { authInfo: { controller: { kind: 'ServiceAccount', namespace: CREDENTIALS, name: 'purser' } } } };
+    await world.hub.admin.patch(Clusters, { name: world.name }, hub);
+    expect(await remove()).toBeUndefined();
+    expect(printed).toBe(`Cluster ${world.name} deleted.\n`);
+  });
+
   it('fails for a Cluster that does not exist', async () => {
     expect(String(await remove({ name: 'unknown' }))).toContain('Cluster unknown was not found on the hub');
   });
