@@ -152,7 +152,7 @@ export class Visibility {
   }
 }
 
-/** Names that a role grants through a binding. */
+/** Names that a user may see because of one role and one binding. */
 export interface RoleGrant {
   readonly granted: Visibility;
   /** Namespace of the binding, to which the names are restricted; undefined for no restriction. */

@@ -96,7 +96,7 @@ export const OPTIONS = {
     default: '100',
     parse: integer(1_000_000),
     description:
-      'requests per second allowed for each façade caller, with bursts of twice as many (0 disables the limit); the service accounts of a namespace count as one caller',
+      'requests per second that each replica of the façade allows for each caller, with bursts of twice as many (0 disables the limit); the service accounts of a namespace count as one caller',
   },
   'no-facade-http2': { parse: flag, description: 'serve the façade over HTTP/1.1 only; watches then use more memory' },
   'no-facade-ui': { parse: flag, description: 'do not serve the web UI at /ui/ of the façade' },

@@ -34,7 +34,7 @@ import type { CredentialRun } from './run.ts';
 
 /** Renews the token in use. Throws an IssueError if that fails, or the reason of the run's signal if the signal aborts. */
 export async function renew(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
-  // Without a record, only a list on the cluster finds the anchors of earlier tokens.
+  // Without a record, Purser must list Secrets on the cluster to find the anchors of earlier tokens.
   const isUnrecorded = run.record === undefined;
   await store(run, registered, await run.clients.use(registered, (target) => obtain(run, target, isUnrecorded)));
 }

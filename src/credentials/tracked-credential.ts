@@ -43,7 +43,7 @@ export interface TrackedCredential {
 export class TrackedCredentials {
   readonly #credentials = new Map<string, TrackedCredential>();
 
-  /** Returns the state of a credential. For a re-created Secret, the state is new, except for the former renewed token. */
+  /** Returns the state of a credential, which the first call creates. For a re-created Secret, the state is new, except for `former`. */
   track(key: string, uid: string): TrackedCredential {
     const known = this.#credentials.get(key);
     if (known?.uid === uid) return known;

@@ -47,7 +47,7 @@ export interface RbacUser {
   readonly groups: readonly string[];
 }
 
-/** Attributes of a request; absent parts are empty. */
+/** Attributes of a request; an attribute that is not set is an empty string. */
 export type AccessAttributes =
   | {
       readonly type: 'resource';

@@ -208,7 +208,7 @@ export function parseBundle(caBundle: string): readonly X509Certificate[] | unde
 }
 
 /** Maximum length of the value of a key other than ca.crt, in characters. */
-const MAX_LENGTH = 65_536;
+const MAX_VALUE_LENGTH = 65_536;
 /** Maximum length of certificate authorities, in characters. */
 const MAX_CA_LENGTH = 524_288;
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----/g;
@@ -218,7 +218,7 @@ function hasKey({ data }: Secret, key: string): boolean {
   return data !== undefined && Object.hasOwn(data, key);
 }
 
-function decodeValue(secret: Secret, key: string, maxLength = MAX_LENGTH): string | undefined {
+function decodeValue(secret: Secret, key: string, maxLength = MAX_VALUE_LENGTH): string | undefined {
   const encoded = hasKey(secret, key) ? secret.data?.[key] : undefined;
   if (encoded === undefined || encoded === '') return undefined;
   if (encoded.length > maxLength * 2 || !BASE64.test(encoded))

@@ -18,7 +18,7 @@ export class FederatedAddresses {
     );
   }
 
-  /** Returns whether another Secret names an address of this Secret. */
+  /** Returns true if another federated Secret in the namespace lists an address of this federated Secret; false for any other Secret. */
   hasConflict(secret: Stored<Secret>): boolean {
     const { uid } = secret.metadata;
     return findFederatedAddresses(secret).some((server) =>

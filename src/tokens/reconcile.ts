@@ -317,10 +317,8 @@ async function rewrite(run: TokenRun, plan: RewritePlan, evaluated: EvaluatedTok
   const isFormer = plan.from !== secret?.metadata.name;
   const fresh = found && reduceSecret(found);
   const rest = former.filter(({ metadata }) => metadata.name !== plan.from);
-  const registered = withRegistration(run, observation);
-  const current: TokenObservation = isFormer
-    ? { ...registered, former: fresh ? [fresh, ...rest] : rest }
-    : { ...registered, secret: fresh };
+  const latest = withRegistration(run, observation);
+  const current: TokenObservation = isFormer ? { ...latest, former: fresh ? [fresh, ...rest] : rest } : { ...latest, secret: fresh };
   const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
   const outputs = isSame ? await resolveAcceptedOutputs(run, current, plan.record, new Sensitive(text)) : undefined;
   if (outputs === undefined) return { observation: current, isDone: false };

@@ -116,14 +116,14 @@ function selectOwnMetadata({
     resourceVersion,
     labels: Object.fromEntries(Object.entries(labels).filter(([key]) => key === Label.managedBy)),
     annotations: Object.fromEntries(own),
-    ownerReferences: controllersOf(ownerReferences),
+    ownerReferences: selectControllers(ownerReferences),
   };
 }
 
 type OwnerReferences = NonNullable<ObjectMeta['ownerReferences']>;
 
 /** Returns the owners that are controllers, at most 16, with digests in place of overlong strings. */
-function controllersOf(owners: OwnerReferences): OwnerReferences {
+function selectControllers(owners: OwnerReferences): OwnerReferences {
   const controllers = owners.filter(({ controller }) => controller).slice(0, MAX_OWNERS);
   return controllers.map((owner) => ({
     ...owner,
@@ -205,7 +205,7 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
   const labels = selectSetByTemplate(metadata, 'labels');
   const annotations = [...selectOwnAnnotations(metadata), ...selectSetByTemplate(metadata, 'annotations')];
   // API servers admit one controller.
-  const controllers = controllersOf(metadata.ownerReferences ?? []).slice(0, 1);
+  const controllers = selectControllers(metadata.ownerReferences ?? []).slice(0, 1);
   return {
     ...coreMetadataOf(metadata),
     ...(finalizers && { finalizers }),

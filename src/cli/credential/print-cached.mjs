@@ -110,7 +110,8 @@ export function printForArguments(args, host) {
 }
 
 /**
- * Prints the cached credential. If there is none, takes the lock of the request, or waits for the process that holds it.
+ * Prints the cached credential. If the cache has none to print, takes the lock of the request, or waits for the process that holds the
+ * lock.
  * @param {CredentialRequest} request
  * @param {CacheHost} host
  * @param {boolean} isForced True to ignore the cached credential.

@@ -172,7 +172,7 @@ function createSlicedReply(deps: ListDeps, request: FacadeRequest, sliced: Slice
   const { slices, contentType, length, isExact } = sliced;
   const isZipped = acceptsGzip(request.header('accept-encoding'));
   const size = isExact ? { 'content-length': String(length) } : {};
-  // An open connection keeps TLS buffers of the size of its largest slice.
+  // Closes the connection after a large list: the TLS buffer of an open connection keeps the size of the connection's largest write.
   const ending = length > LARGE_BYTES ? { connection: 'close' } : {};
   return {
     status: 200,

@@ -144,9 +144,9 @@ export class RbacAccess {
       viewer.update();
       if (clock.monotonic() >= endsAt) break;
     }
-    const tookMs = clock.monotonic() - startedAt;
-    const pauseMs = Math.min(tookMs * PAUSE_FACTOR, MAX_PAUSE_MS);
-    this.#cancelPause = tookMs < SHORT_MS ? undefined : clock.wakeAfter(pauseMs, () => this.#updateViewers());
+    const durationMs = clock.monotonic() - startedAt;
+    const pauseMs = Math.min(durationMs * PAUSE_FACTOR, MAX_PAUSE_MS);
+    this.#cancelPause = durationMs < SHORT_MS ? undefined : clock.wakeAfter(pauseMs, () => this.#updateViewers());
   }
 
   #markOutdated(): void {

@@ -15,7 +15,7 @@ export interface TypedDocument {
   readonly yamlDuplicates?: string;
 }
 
-/** Decodes a body, or throws an Error with Kubernetes' message; 413 for YAML above its size limit. */
+/** Decodes a body. Throws an Error with Kubernetes' message, or 413 for YAML (other than JSON) that exceeds `yamlLimits`. */
 export function readDocument(body: Uint8Array, mediaType: MediaType, yamlLimits?: YamlLimits): TypedDocument {
   const { node, duplicates } =
     mediaType === 'yaml' ? parseYaml(body, yamlLimits) : { node: rethrowAsParseError(() => parseJson(body)), duplicates: undefined };

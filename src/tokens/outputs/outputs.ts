@@ -59,7 +59,7 @@ const kubeconfig: OutputForm = {
   isForAPI: true,
   keys: {
     kubeconfig: 'Kubeconfig that contains the token.',
-    value: 'The same kubeconfig, under the key that Flux and Cluster API read.',
+    value: 'Same content as `kubeconfig`. Flux and Cluster API read this key.',
   },
   render: (content, bearer) => {
     const text = renderKubeconfig(content, bearer);

@@ -1,4 +1,4 @@
-// Selects the rows of a long list to draw: those in view, and a few above and below.
+// Rows of a long list: selection of the rows to draw, movement of the active row by keys, and scrolling to a row.
 
 /** Range of rows; the end is exclusive. */
 export interface RowRange {

@@ -22,7 +22,9 @@ export function Login({ problem, onLogin }: LoginProps) {
     const input = field.current;
     if (input === null) return;
     const token = input.value.trim().replace(/^Bearer\s+/i, '');
-    input.setCustomValidity(TOKEN.test(token) ? '' : 'Enter a bearer token without spaces.');
+    input.setCustomValidity(
+      TOKEN.test(token) ? '' : 'Enter only the bearer token: letters, digits and the characters - . _ ~ + / =, without quotes or spaces.',
+    );
     if (input.reportValidity()) onLogin(token);
   };
   return html`<main class="login">
