@@ -179,6 +179,34 @@ describe('page of the web UI', () => {
     });
   });
 
+  it('keeps the focus on a link outside the details that closes them', async () => {
+    await withPage('#/tokens', async (tab) => {
+      for (const view of ['Clusters', 'Overview', 'Tokens']) {
+        await tab.page.goto(tab.page.url().replace(/#.*/, '#/tokens?token=identity/backup-prod-us-east'));
+        await tab.page.waitForSelector('.panel');
+        await tab.page.$$eval(
+          'nav a',
+          (links, name) => {
+            (links.find(({ textContent }) => textContent === name) as HTMLElement).focus();
+          },
+          view,
+        );
+        await tab.page.keyboard.press('Enter');
+        await tab.page.waitForSelector('.panel', { hidden: true });
+        expect(await tab.page.evaluate(() => document.activeElement?.textContent)).toBe(view);
+      }
+    });
+  });
+
+  it('focuses the list when details close that were open from the start', async () => {
+    await withPage('#/tokens?token=identity/backup-prod-us-east', async (tab) => {
+      await tab.page.waitForSelector('.panel');
+      await tab.page.keyboard.press('Escape');
+      await tab.page.waitForSelector('.panel', { hidden: true });
+      expect(await tab.page.evaluate(() => document.activeElement?.className)).toContain('grid');
+    });
+  });
+
   it.each([[DESKTOP], [PHONE]])('fits the width of the screen: %p', async (viewport) => {
     for (const hash of ['#/overview', '#/tokens', '#/clusters', '#/tokens?token=identity/backup-prod-us-east'])
       await withPage(

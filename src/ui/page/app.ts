@@ -11,6 +11,7 @@ import { Details } from './details.ts';
 import { html } from './html.ts';
 import { Login } from './login.ts';
 import { Overview } from './overview.ts';
+import { focusView } from './parts.ts';
 import { type Credential, Session } from './session.ts';
 import { Tokens } from './tokens.ts';
 
@@ -120,7 +121,7 @@ function useShortcuts(
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const { address: current, go: goTo } = latest.current;
-      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isComposing(event)) return;
       if (event.key === 'Escape') {
         // Otherwise, the browser would also clear the search field.
         event.preventDefault();
@@ -138,6 +139,11 @@ function useShortcuts(
   }, [search]);
 }
 
+/** Returns true for a key of an input method. Safari sends the last one after the end of the composition, with the key code 229. */
+function isComposing(event: KeyboardEvent): boolean {
+  return event.isComposing || event.keyCode === 229;
+}
+
 /** Closes the details if they are open; otherwise clears the filter if there is one; otherwise leaves the search. */
 function leave(address: Address, go: (address: Address) => void): void {
   const { opened, query, tokenState, clusterState } = address;
@@ -153,8 +159,3 @@ const ACTIONS: Readonly<Record<string, (address: Address) => Address>> = {
   2: (address) => ({ ...address, view: 'tokens' }),
   3: (address) => ({ ...address, view: 'clusters' }),
 };
-
-/** Focuses the list of the view. */
-function focusView(): void {
-  document.querySelector<HTMLElement>('.grid, .attention a')?.focus();
-}

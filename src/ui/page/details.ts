@@ -23,7 +23,7 @@ export function Details({ session, address, opened, now }: DetailsProps) {
   const closeHref = formatAddress({ ...address, opened: undefined });
   const { kind, key } = opened;
   const label = kind === 'token' ? 'Details of the token' : 'Details of the cluster';
-  return html`<${Panel} title=${key.slice(key.indexOf('/') + 1) || 'Not found'} label=${label} closeHref=${closeHref}>${renderContent(session, address, opened, now)}</${Panel}>`;
+  return html`<${Panel} key=${`${kind}/${key}`} title=${key.slice(key.indexOf('/') + 1) || 'Not found'} label=${label} closeHref=${closeHref}>${renderContent(session, address, opened, now)}</${Panel}>`;
 }
 
 function renderContent(session: Session, address: Address, { kind, key }: OpenedObject, now: number): Child {

@@ -44,7 +44,10 @@ export function CommandLine({ text }: { readonly text: string }) {
   </div>`;
 }
 
-/** Shows details of one object, next to the list. Takes the focus when it opens; Escape closes it. */
+/**
+ * Shows details of one object, next to the list. Takes the focus when it opens, and returns it when it closes; Escape closes it. Give each
+ * object a `key` of its own, so that the panel takes the focus again for another object.
+ */
 export function Panel({
   title,
   label,
@@ -59,17 +62,26 @@ export function Panel({
   const heading = useRef<HTMLElement>(null);
   // A layout effect, because the cleanup of other effects waits for the next frame: a key that is pressed before that frame would be lost.
   useLayoutEffect(() => {
-    const before = document.activeElement;
+    const [before, panel] = [document.activeElement, heading.current?.closest('.panel')];
     heading.current?.focus({ preventScroll: true });
     return () => {
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+      const { activeElement: current, body } = document;
+      // The user may have moved the focus out of the panel.
+      if (current !== null && current !== body && !panel?.contains(current)) return;
+      if (before instanceof HTMLElement && before !== body && before.isConnected) before.focus({ preventScroll: true });
+      else focusView();
     };
-  }, [title]);
+  }, []);
   return html`<aside class="panel" aria-label=${label}>
     <header><h2 ref=${heading} tabindex="-1">${title}</h2><a class="close" href=${closeHref} aria-label="Close details" title="Close (Esc)">
       <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="M4 4l8 8M12 4l-8 8" /></svg></a></header>
     <div class="content">${children}</div>
   </aside>`;
+}
+
+/** Focuses the list of the view. */
+export function focusView(): void {
+  document.querySelector<HTMLElement>('.grid, .attention a')?.focus();
 }
 
 /** Shows values with commas between them. Each value is isolated, so that a value of another direction does not reorder its neighbors. */
