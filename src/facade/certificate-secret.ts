@@ -31,77 +31,97 @@ export function toServiceDnsNames(namespace: string): readonly string[] {
 }
 
 /**
- * Returns a source that reads the Secret at most once every ten minutes, and again on the next call after a failure. The source rejects
- * if a read fails, while the Secret has no certificate or no key, and, unless `mayIssue` is true, while the Secret does not exist. If a
- * write fails while the current certificate is valid, the source returns the current certificate, and logs the first of consecutive
- * failures.
+ * Returns a source that reads the Secret at most once every ten minutes, or once a minute after a failed write, and again on the next call
+ * after any other failure. The source rejects if a read fails, while the Secret has no certificate or no key, and, unless `mayIssue` is
+ * true, while the Secret does not exist. If a write fails, the source returns a certificate that is still valid, if there is one.
  */
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
-  let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
-  let isFailing = false;
+  const { clock } = options;
+  const reportRenewal = createReport(options.log, 'cannot renew serving certificate; serving the current one');
+  const reportPublication = createReport(options.log, 'cannot publish address and CA of the façade; retrying');
+  let reading: Promise<ServingCertificate> | undefined;
+  let readAgainAt = -Infinity;
+  /** The last certificate whose CA was published. */
+  let published: ServingCertificate | undefined;
   const read = async () => {
-    const { certificate, failure } = await readOrIssue(options);
-    if (failure !== undefined && !isFailing) options.log.warn({ error: failure }, 'cannot renew or publish serving certificate; retrying');
-    isFailing = failure !== undefined;
-    if (isFailing) known = undefined;
+    const { certificate, failures } = await readOrIssue(options);
+    reportRenewal(failures.renewal);
+    reportPublication(failures.publication);
+    if (failures.renewal !== undefined || failures.publication !== undefined) readAgainAt = clock.monotonic() + RETRY_MS;
+    // Callers may not know the CA of a new certificate before its publication.
+    if (failures.publication !== undefined)
+      return published !== undefined && isValid(published.cert, clock.now()) ? published : certificate;
+    published = certificate;
     return certificate;
   };
   return () => {
-    const now = options.clock.monotonic();
-    if (known !== undefined && now - known.at < CACHE_MS) return known.certificate;
-    const reading = { certificate: read(), at: now };
-    known = reading;
-    reading.certificate.catch(() => {
-      if (known === reading) known = undefined;
+    if (reading !== undefined && clock.monotonic() < readAgainAt) return reading;
+    readAgainAt = clock.monotonic() + CACHE_MS;
+    const started = read();
+    reading = started;
+    started.catch(() => {
+      if (reading === started) reading = undefined;
     });
-    return reading.certificate;
+    return started;
+  };
+}
+
+/** Returns a function that logs an error, unless the error before it had the same message. */
+function createReport(log: Logger, text: string): (error: unknown) => void {
+  let reported: string | undefined;
+  return (error) => {
+    const message = error === undefined ? undefined : String(error);
+    if (message !== undefined && message !== reported) log.warn({ error }, text);
+    reported = message;
   };
 }
 
 /** Time for which a certificate from the Secret is cached, in milliseconds. */
 const CACHE_MS = 600_000;
+/** Time after which a failed write is repeated, in milliseconds. */
+const RETRY_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Remaining lifetime at which a certificate is renewed, in milliseconds. Certificates are issued for a year. */
 const RENEW_BEFORE_MS = 90 * DAY_MS;
 const SERVICE = 'purser';
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 
-/** Certificate to serve. `failure` is the error of a write without which the certificate can be served. */
+/** A certificate, and the errors of writes that do not prevent the use of the certificate. */
 interface Reading {
   readonly certificate: ServingCertificate;
-  readonly failure: unknown;
+  readonly failures: { readonly renewal?: unknown; readonly publication?: unknown };
 }
 
 async function readOrIssue(options: HubCertificateOptions): Promise<Reading> {
   const { hub, namespace, name, mayIssue } = options;
   const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
-  if (!mayIssue) return { certificate: toServingCertificate(found, options), failure: undefined };
-  const { secret, failure } = await renewIfDue(options, found);
+  if (!mayIssue) return { certificate: toServingCertificate(found, options), failures: {} };
+  const { secret, renewal } = await renewIfDue(options, found);
   const certificate = toServingCertificate(secret, options);
   const authority = secret.data?.['ca.crt'] ? decodeText(secret, 'ca.crt') : undefined;
   const published = publishFacadeAccess(hub, namespace, { authority, ...options.access });
-  return { certificate, failure: await published.then(() => failure).catch((error: unknown) => error) };
+  const publication = await published.catch((error: unknown) => error);
+  return { certificate, failures: { renewal, publication } };
 }
 
 /** Secret to serve from, and the error of a failed renewal. */
-interface Renewal {
+interface Renewed {
   readonly secret: Secret;
-  readonly failure: unknown;
+  readonly renewal?: unknown;
 }
 
 /**
  * Creates a missing Secret, and renews a certificate that Purser's CA has issued and that expires soon. Throws if the write fails and the
  * Secret has no valid certificate.
  */
-async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Renewal> {
+async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Renewed> {
   const now = options.clock.now();
-  if (found !== undefined && (!isIssuedByPurser(found) || remainingMs(found, now) > RENEW_BEFORE_MS))
-    return { secret: found, failure: undefined };
+  if (found !== undefined && !isRenewalDue(found, now)) return { secret: found };
   try {
-    return { secret: await issue(options, found), failure: undefined };
-  } catch (failure) {
-    if (found === undefined || remainingMs(found, now) <= 0) throw failure;
-    return { secret: found, failure };
+    return { secret: await issue(options, found) };
+  } catch (error) {
+    if (found?.data?.['tls.key'] && isValid(decodeText(found, 'tls.crt'), now)) return { secret: found, renewal: error };
+    throw error;
   }
 }
 
@@ -109,14 +129,21 @@ async function renewIfDue(options: HubCertificateOptions, found: Secret | undefi
 async function issue(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
   const { hub, namespace, name, clock } = options;
   const data = createData(namespace, old, clock.now());
-  const written =
-    old === undefined
-      ? hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'kubernetes.io/tls', data })
-      : hub.update(Secrets, { ...old, data: { ...old.data, ...data } });
-  return (
-    (await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'))) ??
-    (await hub.get(Secrets, { namespace, name }))
-  );
+  try {
+    if (old === undefined)
+      return await hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'kubernetes.io/tls', data });
+    return await hub.update(Secrets, { ...old, data: { ...old.data, ...data } });
+  } catch (error) {
+    ignoreReasons(error, 'AlreadyExists', 'Conflict');
+    const current = await hub.get(Secrets, { namespace, name });
+    // Another client may have changed only another part of the Secret.
+    if (isRenewalDue(current, clock.now())) throw error;
+    return current;
+  }
+}
+
+function isRenewalDue(secret: Secret, now: number): boolean {
+  return isIssuedByPurser(secret) && !isValid(decodeText(secret, 'tls.crt'), now + RENEW_BEFORE_MS);
 }
 
 const LABELS = { 'app.kubernetes.io/name': 'purser' };
@@ -187,8 +214,13 @@ function isIssuedByPurser(secret: Secret): boolean {
   }
 }
 
-function remainingMs(secret: Secret, now: number): number {
-  return new X509Certificate(decodeText(secret, 'tls.crt')).validToDate.getTime() - now;
+/** Returns true if the first certificate of a chain expires after a time; false for a malformed certificate. */
+function isValid(chain: string, at: number): boolean {
+  try {
+    return new X509Certificate(chain).validToDate.getTime() > at;
+  } catch {
+    return false;
+  }
 }
 
 function toServingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {

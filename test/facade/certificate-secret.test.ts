@@ -185,31 +185,84 @@ describe('createHubCertificateSource', () => {
     expect(await published()).toBe(ca);
   });
 
-  it.each([
-    ['the renewal', Secrets, 276],
-    ['the publication', ConfigMaps, 1],
-  ])('serves the current certificate if %s fails, logs the failure once, and retries on the next call', async (_, resource, days) => {
+  it('serves the current certificate if its renewal fails, logs the failure once, and tries again after a minute', async () => {
     const first = await source()();
-    clock.advance(days * DAY_MS);
-    let isFailing = true;
-    const certificate = source({
-      hub: hubWithoutUpdates((updated) => isFailing && updated === resource),
-      access: { path: 'changed', audiences: [] },
-    });
-    expect([await certificate(), await certificate()]).toEqual([first, first]);
-    expect(logged).toEqual([expect.stringContaining('cannot renew or publish serving certificate; retrying')]);
+    clock.advance(276 * DAY_MS);
+    const failing = new Set<unknown>([Secrets]);
+    const certificate = source({ hub: hubWithoutUpdates(failing) });
+    expect(await certificate()).toEqual(first);
+    clock.advance(60_000);
+    expect(await certificate()).toEqual(first);
+    expect(logged).toEqual([expect.stringContaining('cannot renew serving certificate; serving the current one')]);
 
-    isFailing = false;
-    const { cert } = await certificate();
-    expect(cert === first.cert).toBe(resource !== Secrets);
-    expect(await settings()).toMatchObject({ path: 'changed' });
+    failing.clear();
+    expect(await certificate()).toEqual(first);
+    clock.advance(60_000);
+    expect((await certificate()).cert).not.toBe(first.cert);
     expect(logged).toHaveLength(1);
+  });
+
+  it('logs a failed renewal and a failed publication separately', async () => {
+    await source()();
+    clock.advance(276 * DAY_MS);
+    const failing = new Set<unknown>([ConfigMaps]);
+    const certificate = source({ hub: hubWithoutUpdates(failing), access: { path: 'changed', audiences: [] } });
+    await certificate();
+    failing.add(Secrets);
+    clock.advance(280 * DAY_MS);
+    await certificate();
+    expect(logged).toEqual([
+      expect.stringContaining('cannot publish address and CA of the façade; retrying'),
+      expect.stringContaining('cannot renew serving certificate; serving the current one'),
+    ]);
+  });
+
+  it('keeps the certificate whose CA is published until the CA of a new certificate is published', async () => {
+    const failing = new Set<unknown>();
+    const certificate = source({ hub: hubWithoutUpdates(failing) });
+    const first = await certificate();
+    const ca = await published();
+    await hub.delete(Secrets, { namespace, name: NAME });
+    failing.add(ConfigMaps);
+    clock.advance(600_000);
+    expect(await certificate()).toEqual(first);
+    expect(await published()).toBe(ca);
+
+    failing.clear();
+    clock.advance(60_000);
+    const second = await certificate();
+    expect(second.cert).not.toBe(first.cert);
+    expect(new X509Certificate(second.cert).verify(new X509Certificate(await published()).publicKey)).toBe(true);
+  });
+
+  it('serves a certificate at the start even if the hub fails after the first request', async () => {
+    await source()();
+    let requests = 0;
+    const get: typeof hub.get = async (...args) => {
+      if (++requests > 1) throw new Error('hub is down');
+      return await hub.get(...args);
+    };
+    const certificate = source({ hub: { create: hub.create.bind(hub), update: hub.update.bind(hub), get } });
+    const first = await certificate();
+    expect(await certificate()).toEqual(first);
+  });
+
+  it('reports a conflict after which the certificate is still due for renewal', async () => {
+    const first = await source()();
+    clock.advance(276 * DAY_MS);
+    const update: typeof hub.update = async (resource, object, ...rest) => {
+      await hub.patch(Secrets, { namespace, name: NAME }, { metadata: { labels: { changed: 'true' } } });
+      return await hub.update(resource, object, ...rest);
+    };
+    const certificate = source({ hub: { create: hub.create.bind(hub), get: hub.get.bind(hub), update } });
+    expect(await certificate()).toEqual(first);
+    expect(logged).toEqual([expect.stringContaining('cannot renew serving certificate')]);
   });
 
   it('rejects if the renewal fails after the certificate has expired', async () => {
     await source()();
     clock.advance(366 * DAY_MS);
-    await expect(source({ hub: hubWithoutUpdates(() => true) })()).rejects.toThrow('no permission');
+    await expect(source({ hub: hubWithoutUpdates(new Set<unknown>([Secrets])) })()).rejects.toThrow('no permission');
   });
 
   it.each([
@@ -285,10 +338,10 @@ describe('createHubCertificateSource', () => {
   });
 });
 
-/** Returns the hub; updates of the resources that `rejects` selects fail. */
-function hubWithoutUpdates(rejects: (resource: unknown) => boolean): HubCertificateOptions['hub'] {
+/** Returns the hub; updates of the resources in `failing` fail. */
+function hubWithoutUpdates(failing: ReadonlySet<unknown>): HubCertificateOptions['hub'] {
   const update: typeof hub.update = async (resource, ...rest) => {
-    if (rejects(resource)) throw new Error('no permission');
+    if (failing.has(resource)) throw new Error('no permission');
     return await hub.update(resource, ...rest);
   };
   return { create: hub.create.bind(hub), get: hub.get.bind(hub), update };

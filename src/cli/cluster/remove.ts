@@ -49,8 +49,9 @@ export async function removeCluster(removal: RemoveClusterOptions, host: Command
   }
   if (target !== undefined && secret !== undefined) await purge({ ...removal, target }, secret, tokens, host);
   if (secret !== undefined) await deleteSecrets(removal, secret, host);
-  const hadCredential = cluster === undefined || secretNameOf(cluster) !== undefined;
-  if (target === undefined && hadCredential) host.print(ACCESS_REMAINS);
+  // Purser's access to the hub is Purser itself.
+  const wasHub = cluster?.spec.authInfo?.controller?.kind === 'ServiceAccount';
+  if (target === undefined && !wasHub) host.print(ACCESS_REMAINS);
 }
 
 const ACCESS_REMAINS =
