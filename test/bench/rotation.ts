@@ -100,6 +100,7 @@ async function measureIdleUntil(at: number, { pid }: Purser): Promise<number> {
 /** Returns the scheduled rotations by the key of the Secret. Each Secret has the name of its ManagedToken. */
 async function dueTimes({ client }: TokenWorld): Promise<ReadonlyMap<string, Due>> {
   const items = await client.listAll(ManagedTokens);
+  if (items.some(({ status }) => (status?.rotations ?? 0) > 0)) throw new Error('Tokens were rotated before all of them were issued.');
   return new Map(
     items.map(({ metadata, status }) => {
       const due = { at: Date.parse(status?.nextRotationTime ?? ''), expiresAt: Date.parse(status?.expirationTimestamp ?? '') };
