@@ -13,7 +13,8 @@ import type { FilteredList, Listing } from './listwatch/filtered-list.ts';
 import type { ListSource } from './listwatch/history.ts';
 import { createListEndpoints, createSharedLimits, type ListEndpoints, type ListEndpointsOptions } from './listwatch/list-endpoints.ts';
 import { createOnDemandList } from './listwatch/on-demand.ts';
-import { createManagedTokenInformers, type ManagedTokenInformersOptions } from './managed-tokens/informers.ts';
+import type { OnDemandInformersOptions } from './listwatch/on-demand-informers.ts';
+import { createManagedTokenInformers } from './managed-tokens/informers.ts';
 import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
 
 /** Lists, by the name of the informer that watches their objects. */
@@ -45,7 +46,7 @@ interface OnDemandList {
   create(options: Omit<ListEndpointsOptions<ApiObject>, 'list' | 'objects'>): ListEndpoints;
 }
 
-interface OnDemandSettings extends Omit<ManagedTokenInformersOptions, 'client' | 'onOverBudget'> {
+interface OnDemandSettings extends Omit<OnDemandInformersOptions, 'client' | 'onOverBudget'> {
   readonly hub: KubeClient;
   readonly log: Logger;
   /** Called for each failure of an informer, with the remedy for missing permissions. */
