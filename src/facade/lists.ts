@@ -1,6 +1,6 @@
-// All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts. If its kind is cluster-scoped, and every
-// process runs an informer for the kind, add the list to LISTS; otherwise, add it to LISTS_ON_DEMAND. Only lists on demand follow Roles and
-// RoleBindings.
+// All filtered lists of the façade. To add a list, describe it as in managed-tokens/managed-token-list.ts. If its kind is cluster-scoped,
+// and every process runs an informer for the kind, add the list to LISTS; otherwise, add it to LISTS_ON_DEMAND. Only lists on demand follow
+// Roles and RoleBindings.
 
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
@@ -12,7 +12,7 @@ import type { WatchLimits } from './limits/concurrency.ts';
 import type { FilteredList, Listing } from './listwatch/filtered-list.ts';
 import type { ListSource } from './listwatch/history.ts';
 import { createListEndpoints, createSharedLimits, type ListEndpoints, type ListEndpointsOptions } from './listwatch/list-endpoints.ts';
-import { createOnDemandList } from './listwatch/on-demand.ts';
+import { createOnDemandList, type OnDemandInformers } from './listwatch/on-demand.ts';
 import type { OnDemandInformersOptions } from './listwatch/on-demand-informers.ts';
 import { createManagedTokenInformers } from './managed-tokens/informers.ts';
 import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
@@ -21,9 +21,11 @@ import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
 export const LISTS = { clusters: CLUSTER_LIST };
 
 /** Lists whose informers run only while callers use them. */
-const LISTS_ON_DEMAND = [{ list: MANAGED_TOKEN_LIST, createInformers: createManagedTokenInformers }] as const;
+export const LISTS_ON_DEMAND: readonly OnDemandEntry[] = [
+  declareOnDemand({ list: MANAGED_TOKEN_LIST, createInformers: createManagedTokenInformers, clusterRole: 'purser-facade-tokens' }),
+];
 
-export const ALL_LISTS: readonly Listing[] = [...Object.values(LISTS), ...LISTS_ON_DEMAND.map(({ list }) => list)];
+export const ALL_LISTS: readonly Listing[] = [...Object.values(LISTS), ...LISTS_ON_DEMAND.map(({ listing }) => listing)];
 
 type ListsByInformer = Readonly<Record<string, FilteredList<ApiObject>>>;
 type ObjectOf<L> = L extends FilteredList<infer T> ? T : never;
@@ -53,24 +55,45 @@ interface OnDemandSettings extends Omit<OnDemandInformersOptions, 'client' | 'on
   readonly onProblem: (problem: ListWatchProblem, forbiddenRemedy: string) => void;
 }
 
-/** Returns the lists whose informers run only while callers use them. */
-export function createListsOnDemand({ hub: client, log, onProblem, ...options }: OnDemandSettings): readonly OnDemandList[] {
-  const onOverBudget = (namespace: string, resource: string) =>
-    log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace exceeds its budget for the list of ManagedTokens');
-  return LISTS_ON_DEMAND.map(({ list, createInformers }) => ({
-    listing: list,
-    create: (shared) =>
-      createOnDemandList({
-        ...shared,
-        list,
-        createInformers: () => createInformers({ ...options, client, onOverBudget }),
-        onProblem: (problem) => onProblem(problem, LIST_REMEDY),
-      }),
-  }));
+interface OnDemandEntry {
+  readonly listing: Listing;
+  create(settings: OnDemandSettings): OnDemandList;
 }
 
-const LIST_REMEDY =
-  'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
+interface OnDemandDeclaration<T extends ApiObject> {
+  readonly list: FilteredList<T>;
+  readonly createInformers: (options: OnDemandInformersOptions) => OnDemandInformers<T>;
+  /** ClusterRole in deploy/base/access.yaml that lets Purser list and watch the objects, Roles and RoleBindings. */
+  readonly clusterRole: string;
+}
+
+/** Returns an entry of LISTS_ON_DEMAND. */
+export function declareOnDemand<T extends ApiObject>({ list, createInformers, clusterRole }: OnDemandDeclaration<T>): OnDemandEntry {
+  const { plural, kind } = list;
+  const budgetMessage = `namespace exceeds its budget for the list of ${kind.kind}s`;
+  const forbiddenRemedy = `let Purser list and watch ${plural}, roles and rolebindings, as the ClusterRole ${clusterRole} in deploy/base/access.yaml does`;
+  return {
+    listing: list,
+    create: ({ hub: client, log, onProblem, ...options }) => {
+      const onOverBudget = (namespace: string, resource: string) => log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, budgetMessage);
+      return {
+        listing: list,
+        create: (shared) =>
+          createOnDemandList({
+            ...shared,
+            list,
+            createInformers: () => createInformers({ ...options, client, onOverBudget }),
+            onProblem: (problem) => onProblem(problem, forbiddenRemedy),
+          }),
+      };
+    },
+  };
+}
+
+/** Returns the lists whose informers run only while callers use them. */
+export function createListsOnDemand(settings: OnDemandSettings, entries = LISTS_ON_DEMAND): readonly OnDemandList[] {
+  return entries.map((entry) => entry.create(settings));
+}
 
 const BUDGET_REMEDY =
   'shorten or delete the largest objects of this resource in the namespace; for budgets and their effects, see "Limits of the façade" in docs/operating.md';
