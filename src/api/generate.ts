@@ -27,13 +27,13 @@ const SCHEMA_BANNER =
 const LISTED_KINDS = new Set(['Cluster', 'ManagedToken']);
 
 /** Returns the TypeScript text of each generated file, by file name. */
-export async function generateFiles(): Promise<ReadonlyMap<string, string>> {
+export async function generateFiles(listedKinds: ReadonlySet<string> = LISTED_KINDS): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(CRDS)).filter((name) => name.endsWith('.yaml')).sort();
   const files = names.map(async (name) => {
     const definition: Definition = parse(await readFile(new URL(name, CRDS), 'utf8'));
     const { kind } = definition.spec.names;
     const types = [`${toFileName(kind)}.gen.ts`, await generateTypes(definition)] as const;
-    return LISTED_KINDS.has(kind) ? [types, [`${toFileName(kind)}-schema.gen.ts`, generateSchema(definition)] as const] : [types];
+    return listedKinds.has(kind) ? [types, [`${toFileName(kind)}-schema.gen.ts`, generateSchema(definition)] as const] : [types];
   });
   return new Map((await Promise.all(files)).flat());
 }
@@ -71,7 +71,7 @@ function toOpenApi(schema: JSONSchema): JSONSchema {
 function toPattern(rule: string): string | undefined {
   const texts = rule.split(/\s*\|\|\s*/).map((part) => /^self\.matches\('([^']*)'\)$/.exec(part.trim())?.[1]);
   if (texts.some((text) => text === undefined)) return undefined;
-  return texts.map((text) => JSON.parse(`"${text}"`) as string).join('|');
+  return texts.map((text) => JSON.parse(`"${text?.replaceAll('"', '\\"')}"`) as string).join('|');
 }
 
 async function generateTypes({ spec }: Definition): Promise<string> {

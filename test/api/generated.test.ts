@@ -12,4 +12,9 @@ describe('generateFiles', () => {
 
     expect(committed).toEqual(await generateFiles());
   });
+
+  it('generates the schema of a kind whose patterns contain quotation marks', async () => {
+    const files = await generateFiles(new Set(['ManagedTokenSet']));
+    expect(files.get('managed-token-set-schema.gen.ts')).toContain('(cluster|label \\"[A-Za-z0-9]');
+  });
 });
