@@ -1,6 +1,5 @@
-// All filtered lists of the façade. To add a list, describe it as in managed-tokens/managed-token-list.ts. If its kind is cluster-scoped,
-// and every process runs an informer for the kind, add the list to LISTS; otherwise, add it to LISTS_ON_DEMAND. Only lists on demand follow
-// Roles and RoleBindings.
+// All filtered lists of the façade; docs/contributing.md describes how to add one. A list of a namespaced kind belongs in LISTS_ON_DEMAND,
+// because only lists on demand follow Roles and RoleBindings.
 
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
