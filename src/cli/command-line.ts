@@ -48,7 +48,7 @@ export function defineRepeatableOption<T>(flags: string, description: string, pa
   return option.argParser((text: string, earlier: readonly T[] | undefined) => [...(earlier ?? []), parseValue(option, parser, text)]);
 }
 
-/** Returns an argument whose value is parsed. `name` has the form `<NAME>`. */
+/** Returns an argument whose value is parsed. `name` has the form `<NAME>`, or `[NAME]` if it is optional. */
 export function defineArgument<T>(name: string, description: string, parser: Parser<T>): Argument {
   const argument = new Argument(name, description);
   return argument.argParser((text: string) => parseValue({ long: argument.name() }, parser, text));

@@ -20,7 +20,7 @@ export interface Column<T> {
 export interface PrintOptions<T extends ApiObject> {
   readonly resource: Resource<T>;
   readonly columns: readonly Column<T>[];
-  /** Undefined for `table`. */
+  /** Format of the output; undefined for the default, a table. */
   readonly output?: OutputFormat | undefined;
 }
 

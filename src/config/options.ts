@@ -158,7 +158,7 @@ export const OPTIONS = {
     value: 'PART,PART',
     default: 'controller,facade',
     parse: someOf(['controller', 'facade']),
-    description: 'components to run in this process: controller, facade or both',
+    description: 'components to run in this process: controller, facade, or controller,facade',
   },
   'install-crds': { parse: flag, description: "install or update Purser's CustomResourceDefinitions on the hub at startup" },
   'credential-namespaces': {
@@ -172,7 +172,7 @@ export const OPTIONS = {
     default: 'kube-system,kube-public,kube-node-lease',
     parse: namespaces,
     description:
-      'namespaces on target clusters that RBAC rules for a whole cluster or set do not cover; a rule for clusters/token must name the namespace or the service account, or have no resourceNames',
+      'namespaces on target clusters that a resource name for a whole cluster or set does not cover; to cover them, a rule for clusters/token must name the namespace or the service account, or have no resourceNames',
   },
   'max-token-lifetime': {
     value: 'DURATION',

@@ -32,8 +32,10 @@ export async function revoke(run: CredentialRun, registered: RegisteredCluster):
     deleteNotBefore: clock.monotonic() + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
   log.info({ key, anchors }, 'credential revoked');
-  const message = [toSentence(RenewalEventReason.CredentialRevoked), ...formatRegisteredNote(run)].join(' ');
-  for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
+  for (const { cluster } of users) {
+    const message = [toSentence(RenewalEventReason.CredentialRevoked), ...formatRegisteredNote(run, cluster.metadata.name)].join(' ');
+    recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
+  }
 }
 
 /**
@@ -62,14 +64,15 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
   return count;
 }
 
-/** Returns a sentence about a registered token that stays valid, because it is not bound to an anchor; empty otherwise. */
-function formatRegisteredNote({ credential, clock }: CredentialRun): readonly string[] {
+/** Returns sentences about a registered token that stays valid, because it is not bound to an anchor; empty otherwise. */
+function formatRegisteredNote({ credential, clock, key }: CredentialRun, cluster: string): readonly string[] {
   const registered = readCredential(credential);
   if (registered.type !== 'token') return [];
   const { expiresAt, boundSecretUID } = parseTokenClaims(registered.token.reveal()) ?? {};
   if (boundSecretUID !== undefined || (expiresAt !== undefined && expiresAt <= clock.now())) return [];
   const until = expiresAt === undefined ? '' : ` until ${formatTimestamp(expiresAt)}`;
   return [
-    `The token in the registered Secret stays valid${until}; if the token was stolen, run purser cluster revoke NAME --context CONTEXT.`,
+    `The token in the registered Secret ${key} stays valid${until}.`,
+    `If that token was stolen, run purser cluster revoke ${cluster} --context CONTEXT.`,
   ];
 }

@@ -12,7 +12,7 @@ export interface TrackedCredential {
   latest: Stored<Secret> | undefined;
   /** A Secret with a former renewed token that the hub may have lost, kept for its record of anchors; undefined if there is none. */
   former: Stored<Secret> | undefined;
-  /** Digest of the supplied token that was renewed; empty before the renewal. */
+  /** Digest of the registered token at the last renewal; empty before the first renewal, and after the renewed token was retired. */
   renewedDigest: string;
   /** Digest of a token that does not belong to a service account; empty if there is none. */
   foreignDigest: string;

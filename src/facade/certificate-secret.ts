@@ -225,10 +225,10 @@ function isValid(chain: string, at: number): boolean {
 
 function toServingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {
   if (secret === undefined)
-    throw new Error(`Secret ${namespace}/${name} was not found; create it, or start a controller with --facade-tls-secret ${name}`);
+    throw new Error(`Secret ${namespace}/${name} was not found. Create the Secret, or start a controller with --facade-tls-secret ${name}`);
   const missing = ['tls.crt', 'tls.key'].find((key) => !secret.data?.[key]);
   if (missing !== undefined)
-    throw new Error(`Secret ${namespace}/${name} has no ${missing}; add it, or delete the Secret so that a controller re-creates it`);
+    throw new Error(`Secret ${namespace}/${name} has no ${missing}. Add it, or delete the Secret so that a controller re-creates it`);
   return { cert: decodeText(secret, 'tls.crt'), key: decodeText(secret, 'tls.key') };
 }
 

@@ -145,7 +145,7 @@ const CREATE_TOKEN: Operation = {
     ...createErrorResponses('POST', ['403', '409', '413', '415', '422', '4XX'], {
       '404': 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
       '503': 'Purser, the hub or the cluster cannot serve the request now; retry after the time in Retry-After.',
-      '504': 'The cluster did not respond in time, or the timeout parameter of the request expired.',
+      '504': 'The cluster did not respond in time, or the request took longer than its timeout parameter allows.',
     }),
   },
 };

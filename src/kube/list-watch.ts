@@ -215,7 +215,10 @@ function isRejected(error: unknown): boolean {
   return error instanceof StatusError && (error.code === 400 || error.code === 422);
 }
 
-/** Returns whether the initial events did not end: some servers ignore `sendInitialEvents`, and some connections stop delivering data. */
+/**
+ * Returns whether the initial events are incomplete: some servers ignore `sendInitialEvents`, and some connections stop delivering data or
+ * deliver invalid data.
+ */
 function isStuck(error: unknown): boolean {
   return error instanceof BrokenWatchError || (error instanceof TransportError && error.code === 'ETIMEDOUT');
 }

@@ -123,9 +123,9 @@ export class KeptObjects<T extends ApiObject> {
     const namespace = object.metadata.namespace ?? '';
     const share = this.#shares.get(namespace) ?? new Share(this.#budget);
     this.#shares.set(namespace, share);
-    const sized = { key, bytes: wholeSizes.get(object) ?? recordedBytes(object) };
-    if (!isOverBudget(object)) return share.add(sized, previous !== undefined && isOverBudget(previous));
-    share.addStub(sized);
+    const entry = { key, bytes: wholeSizes.get(object) ?? recordedBytes(object) };
+    if (!isOverBudget(object)) return share.add(entry, previous !== undefined && isOverBudget(previous));
+    share.addStub(entry);
     return [];
   }
 
@@ -148,7 +148,7 @@ export class KeptObjects<T extends ApiObject> {
 }
 
 /** Key of an object, and its size when it is whole, in bytes. */
-interface Sized {
+interface SizedEntry {
   readonly key: string;
   readonly bytes: number;
 }
@@ -157,9 +157,9 @@ interface Sized {
 class Share {
   readonly #budget: Pick<NamespaceBudget<never>, 'bytes' | 'small'>;
   /** Whole objects that are not small, the largest first; undefined before the first one. */
-  #whole: KeyHeap<string, Sized> | undefined;
+  #whole: KeyHeap<string, SizedEntry> | undefined;
   /** Objects that are kept as stubs, the smallest first; undefined before the first one. */
-  #stubs: KeyHeap<string, Sized> | undefined;
+  #stubs: KeyHeap<string, SizedEntry> | undefined;
   /** Total size of the objects that are kept whole. */
   #bytes = 0;
 
@@ -179,7 +179,7 @@ class Share {
   }
 
   /** Adds an object. Returns the keys of the objects that must become stubs. */
-  add(object: Sized, wasStub: boolean): readonly string[] {
+  add(object: SizedEntry, wasStub: boolean): readonly string[] {
     if (wasStub && this.#isBorderline(object)) {
       this.addStub(object);
       return [object.key];
@@ -190,18 +190,18 @@ class Share {
   }
 
   /** Adds an object that is kept as a stub. */
-  addStub(object: Sized): void {
+  addStub(object: SizedEntry): void {
     (this.#stubs ??= new KeyHeap(bySize)).set(object.key, object);
   }
 
   /** Removes an object; `bytes` is the size of its kept part. */
-  remove({ key, bytes }: Sized): void {
+  remove({ key, bytes }: SizedEntry): void {
     if (this.#stubs?.remove(key) !== undefined) return;
     this.#whole?.remove(key);
     this.#bytes -= bytes;
   }
 
-  #isSmall({ bytes }: Sized): boolean {
+  #isSmall({ bytes }: SizedEntry): boolean {
     return bytes <= this.#budget.small;
   }
 
@@ -209,12 +209,12 @@ class Share {
    * Returns whether a changed stub could only just be kept whole. Such an object remains a stub until the next list: the size of a
    * ManagedToken includes its status, which Purser writes after this decision and which could exceed the budget again.
    */
-  #isBorderline(object: Sized): boolean {
+  #isBorderline(object: SizedEntry): boolean {
     const room = this.#roomBeside(object);
     return this.#isSmall(object) ? object.bytes > this.#budget.small / 2 : room >= 0 && room < this.#budget.bytes / 32;
   }
 
-  #roomBeside({ bytes }: Sized): number {
+  #roomBeside({ bytes }: SizedEntry): number {
     return this.#budget.bytes - this.#bytes - bytes;
   }
 
@@ -231,10 +231,10 @@ class Share {
 }
 
 /** Orders objects by size, and objects of the same size by key. */
-function bySize(a: Sized, b: Sized): number {
+function bySize(a: SizedEntry, b: SizedEntry): number {
   return a.bytes - b.bytes || (a.key < b.key ? -1 : 1);
 }
 
-function byDescendingSize(a: Sized, b: Sized): number {
+function byDescendingSize(a: SizedEntry, b: SizedEntry): number {
   return bySize(b, a);
 }

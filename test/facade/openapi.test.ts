@@ -103,7 +103,7 @@ describe('buildOpenApi', () => {
     });
     const list = 'The requested resource version was not reached, or the list was not complete, in time.';
     expect(described('504')).toEqual({
-      createToken: 'The cluster did not respond in time, or the timeout parameter of the request expired.',
+      createToken: 'The cluster did not respond in time, or the request took longer than its timeout parameter allows.',
       listCluster: list,
       readCluster: version,
       listManagedTokenForAllNamespaces: list,

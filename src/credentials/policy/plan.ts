@@ -35,7 +35,7 @@ export interface CredentialObservation {
 
 /** Earlier steps of this term. */
 export interface CredentialHistory {
-  /** Digest of the supplied token that was renewed; empty before the renewal. */
+  /** Digest of the registered token at the last renewal; empty before the first renewal, and after the renewed token was retired. */
   readonly renewedDigest: string;
   /** Digest of a token that does not belong to a service account; empty if there is none. */
   readonly foreignDigest: string;
