@@ -34,7 +34,7 @@ export class EventLog<T extends { readonly revision: number }> {
     this.#events = this.#events.slice(0, this.#indexAfter(revision));
   }
 
-  /** Returns every event after `revision`, oldest first, or 'expired' if some of them were dropped. */
+  /** Returns every event after `revision`, oldest first, or 'expired' if the log starts later. */
   since(revision: number): readonly T[] | 'expired' {
     return revision < this.#start ? 'expired' : this.#events.slice(this.#indexAfter(revision));
   }

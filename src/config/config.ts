@@ -83,8 +83,8 @@ export interface Config {
 }
 
 /**
- * Parses the options of the command line, which override those of the environment. Throws one StartError that lists all problems. Without
- * `isLocal`, options of the local run are only parsed.
+ * Parses the options of the command line and of the environment; the command line takes precedence. Throws one StartError that lists all
+ * problems. If `isLocal` is false, does not check whether `--api-port`, an option of the local run, conflicts with other ports.
  */
 export function parseConfig(given: OptionTexts, env: Env, { isLocal = true } = {}): Config {
   const options: OptionTexts = new Map([...readVariables(env), ...given]);

@@ -39,13 +39,15 @@ export const port = integer(65_535);
 
 /** Parses the name of a Kubernetes object. */
 export const objectName: Parser<string> = (text) => {
-  if (validateDns1123Subdomain(text).length > 0) throw new ValueError('a name of lowercase letters, digits, dots and hyphens');
+  if (validateDns1123Subdomain(text).length > 0)
+    throw new ValueError('a name: at most 253 lowercase letters, digits, dots and hyphens, with a letter or digit at both ends');
   return text;
 };
 
 /** Parses the name of a namespace. */
 export const namespace: Parser<string> = (text) => {
-  if (!isLabel(text)) throw new ValueError('a namespace name of lowercase letters, digits and hyphens');
+  if (!isLabel(text))
+    throw new ValueError('a namespace name: at most 63 lowercase letters, digits and hyphens, with a letter or digit at both ends');
   return text;
 };
 
@@ -73,7 +75,8 @@ export const audiences: Parser<readonly string[]> = (text) => {
 
 /** Parses a path segment that needs no escaping. */
 export const pathSegment: Parser<string> = (text) => {
-  if (!isLabel(text)) throw new ValueError('a path segment of lowercase letters, digits and hyphens');
+  if (!isLabel(text))
+    throw new ValueError('a path segment: at most 63 lowercase letters, digits and hyphens, with a letter or digit at both ends');
   return text;
 };
 

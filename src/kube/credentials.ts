@@ -135,8 +135,8 @@ export class Credentials {
   /** Returns the TLS context for these certificates, and its digest. Throws if the key does not match the certificate. */
   #tls(material: { readonly ca?: string; readonly cert?: string; readonly key?: string }): Pick<Identity, 'tls' | 'tlsDigest'> {
     const tlsDigest = createHash('sha256').update(JSON.stringify(material)).digest('hex');
-    const secureContext = CONTEXTS.get(tlsDigest)?.deref() ?? createSecureContext(material);
-    CONTEXTS.set(tlsDigest, new WeakRef(secureContext));
+    const secureContext = TLS_CONTEXTS.get(tlsDigest)?.deref() ?? createSecureContext(material);
+    TLS_CONTEXTS.set(tlsDigest, new WeakRef(secureContext));
     return { tls: { secureContext }, tlsDigest };
   }
 
@@ -152,7 +152,7 @@ export class Credentials {
  * TLS contexts in use, by digest. Connections with the same TLS settings share a context, even with different tokens: a new context costs
  * half as much as a handshake.
  */
-const CONTEXTS = new BoundedCache<WeakRef<SecureContext>>(4_096);
+const TLS_CONTEXTS = new BoundedCache<WeakRef<SecureContext>>(4_096);
 /**
  * Minimum interval between reloads after a 401, in milliseconds. Otherwise, while a server rejects all requests, each request would run a
  * credential plugin again, and would be sent twice if the plugin returns a new token each time.

@@ -119,7 +119,7 @@ export class Transport {
     }
   }
 
-  /** Opens a WebSocket, which may still be connecting. */
+  /** Starts to open a WebSocket, and returns it before the handshake ends. The caller must handle `open`, `error` and `close` events. */
   async openWebSocket(path: string, query: Readonly<Record<string, string>>, protocol: string): Promise<WebSocket> {
     const identity = this.#credentials.fresh ?? (await this.#credentials.identity());
     const { origin, path: prefix } = this.#base;

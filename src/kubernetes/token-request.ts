@@ -78,9 +78,10 @@ export function checkUid({ metadata: { uid } }: TokenRequest, serviceAccount: Se
 
 /** Throws 422 for a lifetime below the minimum or above the maximum of Kubernetes. */
 export function checkExpiration({ spec: { expirationSeconds: seconds } }: TokenRequest): void {
-  const error = (detail: string) => invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', BigInt(seconds), detail)]);
-  if (seconds < MIN_EXPIRATION_SECONDS) throw error('may not specify a duration less than 10 minutes');
-  if (seconds > MAX_EXPIRATION_SECONDS) throw error('may not specify a duration larger than 2^32 seconds');
+  const invalidExpiration = (detail: string) =>
+    invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', BigInt(seconds), detail)]);
+  if (seconds < MIN_EXPIRATION_SECONDS) throw invalidExpiration('may not specify a duration less than 10 minutes');
+  if (seconds > MAX_EXPIRATION_SECONDS) throw invalidExpiration('may not specify a duration larger than 2^32 seconds');
 }
 
 /** Values that the server sets in the response to a request. */

@@ -36,7 +36,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
     tracked.succeedWrite(clusterName);
   } catch (error) {
     run.signal.throwIfAborted();
-    // Another client has written or deleted the ManagedToken; the informer delivers the change.
+    // Another client has written or deleted the ManagedToken. The delay gives the informer time to deliver the change before the next run.
     if (hasReason(error, 'AlreadyExists', 'Conflict', 'NotFound')) run.requeue(clock.now() + CONFLICT_MS);
     else if (isRejection(error)) tracked.failWrite(clusterName, cleanMessage(error.message), clock.monotonic());
     else throw error;

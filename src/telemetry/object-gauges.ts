@@ -94,7 +94,7 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   },
   {
     name: 'purser_managedtokenset_profiles',
-    help: '1 for each ManagedTokenSet with spec.clusterProfiles, with the reason of its ClusterProfilesPublished condition.',
+    help: '1 for each ManagedTokenSet with spec.clusterProfiles, by reason of its ClusterProfilesPublished condition (Unknown before the first reconcile).',
     samplesOf: (set) => {
       const reason = reasonOf(set, SetConditionType.clusterProfilesPublished, PROFILES);
       return set.spec.clusterProfiles ? [[{ ...toSetLabels(set), reason }, 1]] : [];

@@ -15,7 +15,7 @@ import type { StoredToken } from './policy/spec.ts';
 /** Signs and verifies digests; each signature is valid for one ManagedToken. The key cannot be read from this object. */
 export class RecordKey {
   readonly #key: KeyObject;
-  /** Results of verifications by status object, because every reconcile and the removal limits need them. */
+  /** Results of verifications by status object, cached because every reconcile and the removal limits need them. */
   readonly #verified = new WeakMap<ManagedTokenStatus, boolean>();
 
   constructor(key: Buffer) {

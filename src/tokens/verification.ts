@@ -160,8 +160,9 @@ export class Verification {
   }
 
   /**
-   * Picks the ManagedToken of a cluster whose token is verified next, and returns its key; empty if there is none. Skips the namespaces and
-   * service accounts of rejected samples. All namespaces are equally likely, so that a tenant with many tokens does not displace others.
+   * Selects the next ManagedToken of a cluster to verify, at random, and records it as the pending sample. Returns a list with the key of
+   * the ManagedToken; an empty list if there is none, or if sampling is paused. Skips the namespaces and service accounts of rejected
+   * samples. All namespaces are equally likely, so that a tenant with many tokens does not displace others.
    */
   #sample(clusterName: string): readonly string[] {
     const { clock, view } = this.#options;

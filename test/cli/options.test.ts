@@ -41,7 +41,10 @@ describe('shared options', () => {
   });
 
   it.each([
-    [['-n', 'A'], '--namespace must be a namespace name of lowercase letters, digits and hyphens, not "A"'],
+    [
+      ['-n', 'A'],
+      '--namespace must be a namespace name: at most 63 lowercase letters, digits and hyphens, with a letter or digit at both ends, not "A"',
+    ],
     [['-o', 'xml'], '--output must be one of table, wide, json, yaml, name, not "xml"'],
     [['--timeout', 'soon'], '--timeout must be a duration such as 2m, not "soon"'],
   ])('rejects %j', (args, message) => {

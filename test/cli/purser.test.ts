@@ -70,7 +70,7 @@ describe('purser', () => {
     ['rotate mt/..', '"mt/.." is not the name of a ManagedToken. Write mt/NAME, and select its namespace with -n'],
     ...['add --context eu', 'show', 'renew', 'revoke', 'remove'].map((command) => [
       `cluster ${command} Prod/eu`,
-      'NAME must be a name of lowercase letters, digits, dots and hyphens, not "Prod/eu"',
+      'NAME must be a name: at most 253 lowercase letters, digits, dots and hyphens, with a letter or digit at both ends, not "Prod/eu"',
     ]),
     ['rotate', "missing required argument 'mt/NAME' (for help, run purser rotate --help)"],
     ['status -o wide', '--output must be one of json, yaml, not "wide"'],

@@ -135,12 +135,12 @@ describe('parseConfig', () => {
     [
       'an invalid Cluster name',
       ['--hub-cluster', 'Not A/Name'],
-      '--hub-cluster must be a name of lowercase letters, digits, dots and hyphens, not "Not A/Name"',
+      '--hub-cluster must be a name: at most 253 lowercase letters, digits, dots and hyphens, with a letter or digit at both ends, not "Not A/Name"',
     ],
     [
       'an invalid Secret name',
       ['--facade-tls-secret', '../x'],
-      '--facade-tls-secret must be a name of lowercase letters, digits, dots and hyphens, not "../x"',
+      '--facade-tls-secret must be a name: at most 253 lowercase letters, digits, dots and hyphens, with a letter or digit at both ends, not "../x"',
     ],
     ['the name of a JavaScript built-in', ['--constructor'], "unknown option '--constructor'"],
     ['a flag without its prefix no-', ['--samples'], "unknown option '--samples'; did you mean --no-samples?"],

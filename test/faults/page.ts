@@ -30,7 +30,7 @@ The prober verified tokens ${samples.toLocaleString('en-US')} times, ${issued.to
 ${formatMarkdown(rows)}
 
 ${found.length === 0 ? '' : `Violations:\n\n${found.join('\n')}\n\n`}\
-- **samples**: number of times that the prober verified a token in its Secret with the target.
+- **samples**: number of times that the prober read a token from a Secret, and verified the token on the target.
 - **issued**: number of TokenRequests for which a target returned a token, including those for callers of the façade.
 - **worst lateness**: longest delay between scheduled and actual renewal. Tokens have a lifetime of 600 s and are renewed after 60 to
   90 s, so even the latest renewal was minutes before expiry.

@@ -16,7 +16,7 @@ export interface SetProblem extends Problem {
   readonly ready: number;
 }
 
-/** Returns the state of ManagedTokenSets. */
+/** Returns the number of ManagedTokenSets, the number of ready ones, and their problems. */
 export function toSetsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemSummary<SetProblem> {
   return {
     total: sets.length,

@@ -61,7 +61,10 @@ describe('purser token', () => {
   it.each([
     ['token target-1 deployer', 'NAMESPACE/NAME must be a service account such as deploy/deployer'],
     ['token target-1 deploy/a/b', 'NAMESPACE/NAME must be a service account such as deploy/deployer'],
-    ['token Target deploy/deployer', 'CLUSTER must be a name of lowercase letters, digits, dots and hyphens'],
+    [
+      'token Target deploy/deployer',
+      'CLUSTER must be a name: at most 253 lowercase letters, digits, dots and hyphens, with a letter or digit at both ends',
+    ],
     ['token target-1', "missing required argument 'NAMESPACE/NAME'"],
     ['token target-1 deploy/deployer --duration 1m', '--duration must be a duration of at least 10m'],
     ['token target-1 deploy/deployer --facade http://a', '--facade must be an https URL'],
