@@ -6,6 +6,7 @@ import { encodeList } from '../../src/kubernetes/representation.ts';
 import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
 import { badRequest, hasReason } from '../../src/kubernetes/status.ts';
 import { parseBodyMediaType, parsePatchType } from '../../src/kubernetes/wire/content-type.ts';
+import { readTypedBody } from '../../src/kubernetes/wire/decode.ts';
 import { formatMissingField, messageOf } from '../../src/kubernetes/wire/document.ts';
 import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/group-version-kind.ts';
 import {
@@ -17,7 +18,6 @@ import {
 } from '../../src/kubernetes/wire/options.ts';
 import { encodeOrderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { readFlag } from '../../src/kubernetes/wire/query.ts';
-import { readTypedBody } from '../../src/kubernetes/wire/typed-body.ts';
 import { quoteGoString } from '../../src/std/go-text.ts';
 import { notSupported } from '../unsupported.ts';
 import type { Api, RequestTarget } from '../verbs/api.ts';

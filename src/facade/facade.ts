@@ -10,7 +10,7 @@ import { toTokenLimits } from '../targets/policy/grant.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { Assets } from '../ui/assets.ts';
+import { Assets, redirectTo } from '../ui/assets.ts';
 import { Authenticator } from './authenticate.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
@@ -24,7 +24,6 @@ import { Audit } from './tokens/audit.ts';
 import { Authorizer } from './tokens/authorizer.ts';
 import { createTokenEndpoint, toIssueTarget } from './tokens/endpoint.ts';
 import { TokenRequestParser } from './tokens/request-parser.ts';
-import { createPageDocuments } from './web-page.ts';
 
 export interface FacadeSettings {
   readonly facadePort: number;
@@ -148,4 +147,19 @@ function createTokenRoute({ hub, clients, findRegistration, clock, log, settings
     endpoint: createTokenEndpoint({ authorizer, clients, findRegistration, parser, audit, clock, probeIntervalMs }),
     onRejected: (request, error) => audit.recordRejectedEarly(request, { target: toIssueTarget(request.params) }, error),
   };
+}
+
+/** Returns the public files of the web UI. The page reads the lists of the façade with the token of the user who logs in. */
+function createPageDocuments(assets: Assets): readonly PublicDocument[] {
+  return [
+    { path: '/ui', reply: () => redirectTo('/ui/') },
+    {
+      path: '/ui/*',
+      reply: (request) =>
+        assets.reply(request.params['*'] ?? '', {
+          acceptEncoding: request.header('accept-encoding'),
+          ifNoneMatch: request.header('if-none-match'),
+        }),
+    },
+  ];
 }

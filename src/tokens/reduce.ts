@@ -13,7 +13,6 @@ import {
   type NamespaceBudget,
   recordBytes,
 } from '../kube/namespace-bytes.ts';
-import { shareFields } from '../kube/shared-values.ts';
 import { listOwnedKeys } from '../kubernetes/managed-fields.ts';
 import { digestIfLong, digestOf } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
@@ -21,6 +20,7 @@ import { parseTokenClaims, type TokenClaims } from '../targets/policy/token-clai
 import { TOKEN_KEY } from './outputs/outputs.ts';
 import { holdsToken, type KeptClaims, type StoredSecret, toDataDigest } from './policy/secret.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
+import { shareFields } from './shared-values.ts';
 
 /**
  * Returns identity, metadata, claims and digests of a Secret. If the metadata is too large, drops the metadata set by others and sets

@@ -5,10 +5,9 @@ import { DELETE_OPTIONS } from '../../../../src/kubernetes/reviews.ts';
 import { bool, bytes, int32, int64, list, map, pointer, struct, text } from '../../../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../../../src/kubernetes/schema/schema.ts';
 import { StatusError } from '../../../../src/kubernetes/status.ts';
-import { decodeObject } from '../../../../src/kubernetes/wire/decode.ts';
+import { decodeObject, readTypedBody } from '../../../../src/kubernetes/wire/decode.ts';
 import type { DecodeRequest } from '../../../../src/kubernetes/wire/decode-request.ts';
 import { decodeMessage } from '../../../../src/kubernetes/wire/protobuf/message.ts';
-import { readTypedBody } from '../../../../src/kubernetes/wire/typed-body.ts';
 import { kindOf, SAMPLES } from './samples.ts';
 
 const MAGIC = '6b387300';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { shareFields } from '../../src/kube/shared-values.ts';
+import { shareFields } from '../../src/tokens/shared-values.ts';
 
 function share<T extends object>(object: T): T {
   shareFields(object);
