@@ -34,7 +34,8 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ['api', 'kube', 'kubernetes', 'std', 'telemetry'],
     packages: ['rxjs'],
     node: false,
-    purpose: 'controller machinery: knows keys, not our kinds; uses types of kube, and its error for requests without a response',
+    purpose:
+      'controller machinery: knows keys, not our kinds; of kube, uses types, the namespace of a key, and the error for requests without a response',
   },
   'targets/policy': {
     imports: ['api', 'kubernetes', 'std'],

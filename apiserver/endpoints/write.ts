@@ -1,6 +1,7 @@
 // Endpoints of POST, PUT, PATCH and DELETE.
 
 import { forbiddenValue } from '../../src/kubernetes/field-error.ts';
+import { apiVersionOf } from '../../src/kubernetes/object.ts';
 import { createTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { encodeList } from '../../src/kubernetes/representation.ts';
 import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
@@ -8,7 +9,7 @@ import { badRequest, hasReason } from '../../src/kubernetes/status.ts';
 import { parseBodyMediaType, parsePatchType } from '../../src/kubernetes/wire/content-type.ts';
 import { readTypedBody } from '../../src/kubernetes/wire/decode.ts';
 import { formatMissingField, messageOf } from '../../src/kubernetes/wire/document.ts';
-import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/group-version-kind.ts';
+import { withDefaultType } from '../../src/kubernetes/wire/group-version-kind.ts';
 import {
   checkOptions,
   type DeleteOptions,

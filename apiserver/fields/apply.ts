@@ -2,6 +2,7 @@
 
 import { isFields, type KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest, type StatusError, statusError, unclassified } from '../../src/kubernetes/status.ts';
+import { textOf } from '../../src/kubernetes/untrusted.ts';
 import { encodeGoJson, quoteGoString } from '../../src/std/go-text.ts';
 import { fieldOf, isSameValue, type JsonObject } from '../same-value.ts';
 import { compareObjects } from './comparison.ts';
@@ -119,10 +120,6 @@ function formatType({ apiVersion, kind }: KubeObject): string {
   if (parts.length > 2) return '/, Kind=';
   const [group, version] = parts.length === 2 ? parts : ['', parts[0]];
   return `${group}/${version}, Kind=${textOf(kind)}`;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** Returns `merged` without the fields that the applier owned in `last` and that no entry of `ownerships` contains. */

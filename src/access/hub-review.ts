@@ -2,8 +2,8 @@
 
 import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
+import { type Fields, isFields } from '../kubernetes/object.ts';
 import { StatusError, serviceUnavailable } from '../kubernetes/status.ts';
-import { type Fields, isFields } from '../kubernetes/untrusted.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { User } from './user.ts';

@@ -4,7 +4,7 @@
 import { filter, map, merge, Observable } from 'rxjs';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
-import { objectKeyOf } from '../kube/paths.ts';
+import { namespaceOf, objectKeyOf } from '../kube/paths.ts';
 import { validateDns1123Subdomain } from '../kubernetes/names.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
@@ -321,11 +321,6 @@ function weightOf({ visibility }: View): number {
 
 function isSame(a: ReducedBinding, b: ReducedBinding): boolean {
   return a.role === b.role && a.subjects.length === b.subjects.length && a.subjects.every((subject, at) => subject === b.subjects[at]);
-}
-
-/** Returns the namespace in a key, or an empty string for a cluster-scoped object. */
-function namespaceOf(key: string): string {
-  return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
 
 function toBinding(key: string, { roleRef, subjects }: IndexedBinding): ReducedBinding {

@@ -2,7 +2,7 @@
 
 import { Document, visit } from 'yaml';
 import type { ApiObject, Resource } from '../api/resources.ts';
-import { apiVersionOf } from '../kube/paths.ts';
+import { apiVersionOf } from '../kubernetes/object.ts';
 import type { CommandHost } from './command.ts';
 import type { OutputFormat } from './options.ts';
 import { toVisibleLine } from './visible-text.ts';

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { FacadeConfigMap } from '../api/names.ts';
 import { ConfigMaps } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { hasReason } from '../kubernetes/status.ts';
+import { ignoreReasons } from '../kubernetes/status.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 
 /** Settings that callers of the façade need. */
@@ -37,16 +37,12 @@ export async function publishFacadeAccess(
     [FacadeConfigMap.path]: path,
     [FacadeConfigMap.audiences]: audiences.length > 0 ? audiences.join(',') : undefined,
   });
-  const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
+  const found = await ignoreReasons(hub.get(ConfigMaps, metadata), 'NotFound');
   if (isDeepStrictEqual(found?.data, data)) return;
   const written =
     found === undefined
       ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: { 'app.kubernetes.io/name': 'purser' } }, data })
       : hub.update(ConfigMaps, { ...found, data });
   // Another replica that writes at the same time writes the same content.
-  await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'));
-}
-
-function ignoreReasons(error: unknown, ...reasons: Parameters<typeof hasReason>[1][]): undefined {
-  if (!hasReason(error, ...reasons)) throw error;
+  await ignoreReasons(written, 'AlreadyExists', 'Conflict');
 }

@@ -2,9 +2,10 @@
 // missing response; never repeats a write that the server may have executed.
 
 import { type ApiObject, isStored, type Resource, ServiceAccounts, STORED_FIELDS, type Stored } from '../api/resources.ts';
+import { apiVersionOf } from '../kubernetes/object.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
+import { collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
 import { toStatusError } from './response.ts';
 import type { TokenRequest } from './reviews.ts';
 import type { Transport, TransportRequest } from './transport.ts';

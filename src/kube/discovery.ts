@@ -1,11 +1,11 @@
 // Waits until an API server serves the required kinds, according to its discovery documents.
 
 import type { Resource } from '../api/resources.ts';
+import { apiVersionOf } from '../kubernetes/object.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import { retryUntilDone } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import type { KubeClient } from './client.ts';
-import { apiVersionOf } from './paths.ts';
 
 export interface ServedOptions {
   readonly clock: Clock;

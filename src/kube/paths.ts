@@ -1,6 +1,7 @@
 // API paths and keys of objects.
 
 import type { ApiObject, Resource } from '../api/resources.ts';
+import { apiVersionOf } from '../kubernetes/object.ts';
 
 /** Name of an object; without a namespace for a cluster-scoped kind. */
 export interface ObjectName {
@@ -11,11 +12,6 @@ export interface ObjectName {
 /** Name of an object of a namespaced kind. */
 export interface NamespacedName extends ObjectName {
   readonly namespace: string;
-}
-
-/** Returns the apiVersion of a kind: `group/version`, or `v1` for the core group. */
-export function apiVersionOf({ group, version }: Pick<Resource<unknown>, 'group' | 'version'>): string {
-  return group === '' ? version : `${group}/${version}`;
 }
 
 /** Returns the path of a collection; without a namespace, across all namespaces. */
@@ -45,6 +41,11 @@ export function objectKeyOf(object: ApiObject): string {
   const { name, namespace } = nameOf(object);
   // The result of a template literal would refer to its parts and take more memory than the result of `join`.
   return namespace ? [namespace, name].join('/') : name;
+}
+
+/** Returns the namespace in the key of an object; empty for a cluster-scoped kind. */
+export function namespaceOf(key: string): string {
+  return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
 
 /** Encodes a path segment. Throws for an empty name, which would address the collection, and for `.` and `..`, which would leave it. */

@@ -107,7 +107,7 @@ export class Recorder {
   async #incrementCount(series: Series, name: string): Promise<string> {
     const patch = { count: series.count, lastTimestamp: formatTimestamp(series.lastAt) };
     try {
-      await this.#options.client.patch(Events, { namespace: namespaceOf(series.subject), name }, patch, { timeoutMs: TIMEOUT_MS });
+      await this.#options.client.patch(Events, { namespace: eventNamespaceOf(series.subject), name }, patch, { timeoutMs: TIMEOUT_MS });
       return name;
     } catch (error) {
       // The Event has expired.
@@ -157,7 +157,7 @@ function toSubject(object: ApiObject): InvolvedObject {
 }
 
 /** Returns the namespace of an Event; `default` for cluster-scoped objects. */
-function namespaceOf(subject: InvolvedObject): string {
+function eventNamespaceOf(subject: InvolvedObject): string {
   return subject.namespace ?? 'default';
 }
 
@@ -165,7 +165,7 @@ function namespaceOf(subject: InvolvedObject): string {
 function toEvent(series: Series, { component, instance }: EventReporter, random: number): Event & { metadata: { name: string } } {
   const { subject, content, firstAt, lastAt, count } = series;
   return {
-    metadata: { name: createEventName(subject.name, lastAt, random), namespace: namespaceOf(subject) },
+    metadata: { name: createEventName(subject.name, lastAt, random), namespace: eventNamespaceOf(subject) },
     involvedObject: subject,
     type: content.type,
     reason: content.reason,

@@ -1,10 +1,6 @@
 // Values from other programs, which may have any type.
 
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { type Fields, isFields } from './object.ts';
 
 /** Returns the fields of an object; none for any other value. */
 export function fieldsOf(value: unknown): Fields {

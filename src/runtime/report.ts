@@ -1,6 +1,7 @@
 // Outcomes as log lines and metrics. Neither shows the contents of objects.
 
 import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
+import { namespaceOf } from '../kube/paths.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
@@ -122,11 +123,6 @@ class FailureLines {
   close(): void {
     this.#limit.close();
   }
-}
-
-/** Returns the namespace of a key; empty for a cluster-scoped object. */
-function namespaceOf(key: string): string {
-  return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
 
 function toRunReport(controller: string, outcome: Outcome<string>): RunReport {

@@ -3,8 +3,9 @@
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { type ObjectName, objectPath } from '../kube/paths.ts';
 import { toStatusError } from '../kube/response.ts';
+import type { Fields } from '../kubernetes/object.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import { type Fields, fieldsOf } from '../kubernetes/untrusted.ts';
+import { fieldsOf } from '../kubernetes/untrusted.ts';
 import { IssueError, toStatusFailure } from './issue-error.ts';
 import type { TokenSource } from './target.ts';
 

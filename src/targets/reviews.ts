@@ -2,8 +2,9 @@
 
 import { rejectOnAbort } from '../kube/deadline.ts';
 import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
+import type { Fields } from '../kubernetes/object.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
+import { fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { selectToken } from './credential.ts';
 import { IssueError, redactError, toStatusFailure } from './issue-error.ts';

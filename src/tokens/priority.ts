@@ -1,6 +1,7 @@
 // Priority of a ManagedToken in the work queue: its lane, its tenant and its deadline.
 
 import { Annotation } from '../api/names.ts';
+import { namespaceOf } from '../kube/paths.ts';
 import type { Priority } from '../runtime/work-queue.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { dialedClusterOf, type RegisteredCluster } from '../targets/registry.ts';
@@ -29,11 +30,6 @@ function selectNextLane(token: StoredToken, needsReview: boolean, { view, memory
   if (needsReview) return SHARED_LANE;
   const isDialing = memory.of(token.metadata.uid).isDialing;
   return isDialing ? (laneOfCluster(view.registry.registered(token.spec.clusterName)) ?? SHARED_LANE) : laneOf(token, view);
-}
-
-/** Returns the namespace in the key of a run. */
-export function namespaceOf(key: string): string {
-  return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
 
 /**

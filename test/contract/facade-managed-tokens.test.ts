@@ -6,8 +6,8 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { ManagedTokens } from '../../src/api/resources.ts';
 import { MANAGED_TOKEN_LIST } from '../../src/facade/managed-tokens/managed-token-list.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
-import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { type Fields, fieldsOf, isFields } from '../../src/kubernetes/untrusted.ts';
+import { type Fields, isFields, type KubeObject } from '../../src/kubernetes/object.ts';
+import { fieldsOf } from '../../src/kubernetes/untrusted.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { clusterFacade } from './cluster-facade.ts';
 import { WIRE_KINDS } from './listed-kinds.ts';
@@ -68,7 +68,7 @@ function comparable({ status, body }: ParsedResponse): unknown {
 }
 
 /** Returns a row with its public object. The age of an object differs between requests. */
-function comparableRow(row: unknown): Fields {
+function comparableRow(row: unknown): object {
   const { cells, object, ...rest } = fieldsOf(row);
   return {
     ...rest,
@@ -77,7 +77,7 @@ function comparableRow(row: unknown): Fields {
   };
 }
 
-function publicForm(object: unknown): Fields {
+function publicForm(object: unknown): object {
   const { apiVersion, kind, metadata, spec, status } = fieldsOf(object);
   const listed: KubeObject = MANAGED_TOKEN_LIST.toPublic({ metadata, spec, status } as unknown as ManagedToken);
   return {

@@ -4,9 +4,8 @@ import type { Permission } from '../../access/rbac-index.ts';
 import type { ApiObject, Resource } from '../../api/resources.ts';
 import { type PrinterColumn, toCustomTable } from '../../kubernetes/custom-table.ts';
 import type { SelectableKind, ServedKind } from '../../kubernetes/kind.ts';
-import { apiVersionOf, type KubeObject, type ObjectMeta } from '../../kubernetes/object.ts';
+import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../../kubernetes/object.ts';
 import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
-import type { Fields } from '../../kubernetes/untrusted.ts';
 import {
   describeEnum,
   describeObject,

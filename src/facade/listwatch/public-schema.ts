@@ -1,6 +1,6 @@
 // Public fields of a kind, as an allow-list of paths. One schema documents these fields, and removes all other fields from objects.
 
-import { type Fields, isFields } from '../../kubernetes/untrusted.ts';
+import { type Fields, isFields } from '../../kubernetes/object.ts';
 import type { OpenApiSchema, Properties } from '../openapi-schemas.ts';
 
 /**
@@ -43,7 +43,7 @@ function pickProperties(value: Fields, { properties, additionalProperties: value
     const schema = schemaOf(name);
     return [name, schema && pickBySchema(field, schema)] as const;
   });
-  return Object.fromEntries(picked.filter(([, field]) => isDefined(field)));
+  return Object.fromEntries(picked.filter(([, field]) => isDefined(field))) as Fields;
 }
 
 function ownProperty(properties: Properties, name: string): OpenApiSchema | undefined {

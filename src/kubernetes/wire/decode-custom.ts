@@ -5,6 +5,7 @@ import { type Fields, isFields, type KubeObject } from '../object.ts';
 import { OBJECT_META } from '../schema/go-struct.ts';
 import { prune } from '../schema/prune.ts';
 import type { StatusError } from '../status.ts';
+import { textOf } from '../untrusted.ts';
 import { cannotBeHandled, decodeOrThrow, toFieldWarnings, unrecognized, versionMismatch } from './decode-error.ts';
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { decodeTyped } from './decode-typed.ts';
@@ -43,8 +44,4 @@ function toFields({ node, type }: TypedDocument, { body, kind, fieldValidation }
 function findDuplicateErrors({ node, yamlDuplicates }: TypedDocument): string[] {
   if (yamlDuplicates !== undefined) return [yamlDuplicates];
   return findDuplicateFields(node).map((path) => `duplicate field ${quoteGoString(path)}`);
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

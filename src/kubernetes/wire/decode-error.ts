@@ -1,9 +1,10 @@
 // Error responses of Kubernetes for bodies that it cannot decode.
 
 import { quoteGoString } from '../../std/go-text.ts';
+import { apiVersionOf } from '../object.ts';
 import { badRequest, StatusError } from '../status.ts';
 import { messageOf } from './document.ts';
-import { apiVersionOf, type GroupVersion, type GroupVersionKind } from './group-version-kind.ts';
+import type { GroupVersion, GroupVersionKind } from './group-version-kind.ts';
 import type { FieldValidation } from './options.ts';
 import { decodeUtf8WithSurrogates } from './utf8.ts';
 

@@ -1,6 +1,6 @@
 // Decodes the body of a request into an object of the endpoint's kind, with the errors of Kubernetes.
 
-import type { ObjectMeta } from '../object.ts';
+import { apiVersionOf, type ObjectMeta } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { StatusError } from '../status.ts';
 import { type BodyMediaType, protobufNotSupported } from './content-type.ts';
@@ -9,7 +9,7 @@ import { cannotBeHandled, decodeOrThrow, findTypeProblem, toFieldWarnings, unrec
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { type DecodedValue, decodeTyped } from './decode-typed.ts';
 import { formatMissingField, readDocument } from './document.ts';
-import { apiVersionOf, type GroupVersionKind, withDefaultType } from './group-version-kind.ts';
+import { type GroupVersionKind, withDefaultType } from './group-version-kind.ts';
 import { readEnvelope } from './protobuf/envelope.ts';
 import { decodeMessage } from './protobuf/message.ts';
 import type { YamlLimits } from './yaml/parse.ts';

@@ -25,11 +25,6 @@ export function readTypeFields(node: JsonNode): { readonly apiVersion: string; r
   return found;
 }
 
-/** Returns the apiVersion: `v1`, or `apps/v1`. */
-export function apiVersionOf({ group, version }: GroupVersion): string {
-  return group === '' ? version : `${group}/${version}`;
-}
-
 /** Splits an apiVersion, or throws an Error with Go's message. */
 export function parseGroupVersion(apiVersion: string): GroupVersion {
   const parts = apiVersion === '/' ? [''] : apiVersion.split('/');

@@ -3,11 +3,10 @@
 // that are recorded as Apply.
 
 import { TokensGroup } from '../../api/names.ts';
+import { type Fields, isFields } from '../../kubernetes/object.ts';
 import { encodeGoJson } from '../../std/go-text.ts';
 import type { StoredToken } from '../../tokens/policy/spec.ts';
 import type { RenderedToken } from './template.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Merge patch of a ManagedToken. */
 export interface TokenPatch {
@@ -62,8 +61,4 @@ function createMergePatch(from: object, to: object): Fields {
     return [key, isFields(old) && isFields(value) ? createMergePatch(old, value) : value] as const;
   });
   return { ...toNulls(findKeysBeyond(from, to)), ...Object.fromEntries(patched) };
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

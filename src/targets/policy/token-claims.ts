@@ -1,6 +1,7 @@
 // The claims of a token. They are not verified here; a TokenReview on the issuing cluster verifies a token.
 
-import { type Fields, fieldsOf, identifierOf, isFields } from '../../kubernetes/untrusted.ts';
+import { type Fields, isFields } from '../../kubernetes/object.ts';
+import { fieldsOf, identifierOf } from '../../kubernetes/untrusted.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import { LATEST_TIMESTAMP } from '../../std/timestamp.ts';
 
