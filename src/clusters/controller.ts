@@ -21,7 +21,7 @@ import { isSameExceptRenewal, type RegisteredCluster, Registry, type RegistryInf
 import type { Target } from '../targets/target.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { evaluateProbe, type Fault } from './policy/conditions.ts';
-import { isInDoubt, isReadyConfirmed, updateHealth } from './policy/health.ts';
+import { isInDoubt, isProbeRetried, updateHealth } from './policy/health.ts';
 import { explainRejection, type ProbeResult, probe, selectNamespaces, toFault } from './probe.ts';
 import { listCredentialTimes, type StatusDeps, writeStatus } from './status.ts';
 import { type TrackedCluster, TrackedClusters } from './tracked-cluster.ts';
@@ -184,8 +184,7 @@ async function probeCluster(
   signal: AbortSignal,
 ): Promise<Probed> {
   const includesAccess = access === undefined || access.fault !== undefined || accessAt <= clock.monotonic();
-  // Only a new cluster, or one that is confirmed as ready, needs an immediate retry: for others, the next scheduled probe is soon enough.
-  const isRetried = health === undefined || isReadyConfirmed(health);
+  const isRetried = isProbeRetried(health);
   try {
     const probeTarget = async (target: Target): Promise<Probed> => {
       const includesAudiences = apiAudiences?.length !== 0;

@@ -18,7 +18,7 @@ export interface DampedCondition {
 /** The conditions that probes evaluate, by type. */
 export type Health = ReadonlyMap<string, DampedCondition>;
 
-/** Returns the health after one more probe. The first probe takes effect immediately. */
+/** Returns the health after one more probe. The first probe of a condition takes effect immediately. */
 export function updateHealth(previous: Health | undefined, findings: Findings): Health {
   return new Map([...findings].map(([type, next]) => [type, damp(previous?.get(type), next)]));
 }
@@ -34,23 +34,25 @@ export function isReadyInDoubt(health: Health): boolean {
   return ready?.shown.status === 'True' && ready.doubt !== undefined;
 }
 
-/** Returns whether Ready is True and the last probe confirmed it. */
-export function isReadyConfirmed(health: Health): boolean {
-  const ready = health.get(Type.ready);
-  return ready?.shown.status === 'True' && ready.doubt === undefined;
+/**
+ * Returns whether a failed probe is retried immediately: Ready is unknown, as for a new cluster, or it is True and the last probe confirmed
+ * it. For other clusters, the next scheduled probe is soon enough.
+ */
+export function isProbeRetried(health: Health | undefined): boolean {
+  const ready = health?.get(Type.ready);
+  return ready === undefined || (ready.shown.status === 'True' && ready.doubt === undefined);
 }
 
 /**
- * Returns the health according to the conditions of a status, for use after a restart; undefined if a condition is missing or its reason is
- * unknown.
+ * Returns the health according to the conditions of a status, for use after a restart. Omits conditions that are missing or whose reason is
+ * unknown, because another release may have written the status; undefined if no condition is left.
  */
 export function parseHealth(conditions: readonly ClusterCondition[]): Health | undefined {
-  const types = probedTypes();
-  const parsed = types.flatMap((type) => {
+  const parsed = probedTypes().flatMap((type) => {
     const shown = parseFinding(conditions.find((condition) => condition.type === type));
     return shown === undefined ? [] : [[type, { shown }] as const];
   });
-  return parsed.length === types.length ? new Map(parsed) : undefined;
+  return parsed.length > 0 ? new Map(parsed) : undefined;
 }
 
 /**

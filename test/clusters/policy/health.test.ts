@@ -5,6 +5,7 @@ import { evaluateCredential, evaluateProbe, type FaultReason } from '../../../sr
 import {
   type Health,
   isInDoubt,
+  isProbeRetried,
   isReadyInDoubt,
   parseHealth,
   toConditions,
@@ -125,6 +126,18 @@ describe('updateHealth', () => {
   });
 });
 
+describe('isProbeRetried', () => {
+  it.each<readonly [string, Health | undefined, boolean]>([
+    ['of a new cluster', undefined, true],
+    ['while Ready is missing', new Map([...after('ok')].filter(([type]) => type !== 'Ready')), true],
+    ['while the last probe confirmed Ready=True', after('ok'), true],
+    ['while the last probe contradicted Ready=True', after('ok', 'Timeout'), false],
+    ['while Ready is False', after('Timeout'), false],
+  ])('returns whether a failed probe %s is retried immediately', (_, health, expected) => {
+    expect(isProbeRetried(health)).toBe(expected);
+  });
+});
+
 describe('toConditions', () => {
   const conditions = (health: Health, previous: readonly ClusterCondition[] = [], now = NOW) =>
     toConditions(new Map([...[...health].map(([type, each]) => [type, each.shown] as const), ...CREDENTIAL]), previous, now);
@@ -159,9 +172,22 @@ describe('toConditions', () => {
     },
   );
 
+  it.each(['Ready', 'Reachable', 'Authorized'])('returns conditions from which a restart without %s parses the others', (missing) => {
+    const rest = conditions(after('ok')).filter(({ type }) => type !== missing);
+    expect(parseHealth(rest)).toEqual(new Map([...after('ok')].filter(([type]) => type !== missing)));
+  });
+
+  it.each(['Reachable', 'Authorized'])('returns conditions that without %s keep Ready=True after one failed probe', (missing) => {
+    const restored = parseHealth(conditions(after('ok')).filter(({ type }) => type !== missing));
+    const health = updateHealth(restored, evaluateProbe({ faults: [{ reason: 'Timeout', detail: '' }] }));
+    expect(statusOf(health, 'Ready')).toBe('True');
+    expect(isReadyInDoubt(health)).toBe(true);
+    expect(statusOf(health, missing)).not.toBe('True');
+  });
+
   it.each<readonly [string, readonly ClusterCondition[]]>([
     ['no conditions', []],
-    ['one of four conditions', [{ type: 'Ready', status: 'True', reason: 'ClusterReady' }]],
+    ['only conditions that probes do not evaluate', [{ type: 'CredentialFresh', status: 'True', reason: 'CredentialValid' }]],
     ['conditions with unknown reasons', ['Ready', 'Reachable', 'Authorized'].map((type) => ({ type, status: 'True', reason: 'toString' }))],
   ])('lets parseHealth return undefined for a status with %s', (_, given) => expect(parseHealth(given)).toBeUndefined());
 });
