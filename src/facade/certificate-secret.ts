@@ -70,8 +70,8 @@ export function createHubCertificateSource(options: HubCertificateOptions): Cert
 function createReport(log: Logger, text: string): (error: unknown) => void {
   let reported: string | undefined;
   return (error) => {
-    const message = error === undefined ? undefined : String(error);
-    if (message !== undefined && message !== reported) log.warn({ error }, text);
+    const message = error instanceof Error ? error.message : undefined;
+    if (error !== undefined && message !== reported) log.warn({ error }, text);
     reported = message;
   };
 }

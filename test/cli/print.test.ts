@@ -145,7 +145,7 @@ describe('purser print', () => {
 
   it.each([
     [['hub-rbac'], "required option '--service-account NAME' not specified"],
-    [['hub-rbac', '--service-account', 'A b'], '--service-account must be a name of'],
+    [['hub-rbac', '--service-account', 'A b'], '--service-account must be a name: at most 253 lowercase letters'],
     [
       ['hub-rbac', '--service-account', 'purser'],
       '--service-account must be a service account other than purser, purser-controller, purser-facade',

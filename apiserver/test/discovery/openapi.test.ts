@@ -69,7 +69,7 @@ describe('serveOpenApi', () => {
 const spec = { type: 'object', description: 'Desired state.', properties: { size: { type: 'integer' } } } as const;
 const schema = { openAPIV3Schema: { type: 'object', description: 'A widget.', properties: { spec } } } as const;
 const definition = sampleDefinition({ plural: 'widgets', kind: 'Widget' }, { subresources: { status: {} }, schema });
-const widgets = toCustomKind(definition) as Kind;
+const widgets = toCustomKind(definition);
 const allKinds: readonly Kind[] = [...builtInKinds, customResourceDefinitionKind, widgets];
 
 interface Operation {

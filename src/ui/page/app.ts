@@ -121,7 +121,7 @@ function useShortcuts(
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const { address: current, go: goTo } = latest.current;
-      if (event.ctrlKey || event.metaKey || event.altKey || isComposing(event)) return;
+      if (isOfBrowser(event)) return;
       if (event.key === 'Escape') {
         // Otherwise, the browser would also clear the search field.
         event.preventDefault();
@@ -139,9 +139,12 @@ function useShortcuts(
   }, [search]);
 }
 
-/** Returns true for a key of an input method. Safari sends the last one after the end of the composition, with the key code 229. */
-function isComposing(event: KeyboardEvent): boolean {
-  return event.isComposing || event.keyCode === 229;
+/**
+ * Returns true for a key of a shortcut of the browser or of an input method. Safari sends the last key of an input method after the end of
+ * the composition, with the key code 229.
+ */
+function isOfBrowser({ ctrlKey, metaKey, altKey, isComposing, keyCode }: KeyboardEvent): boolean {
+  return ctrlKey || metaKey || altKey || isComposing || keyCode === 229;
 }
 
 /** Closes the details if they are open; otherwise clears the filter if there is one; otherwise leaves the search. */
