@@ -71,7 +71,7 @@ function toOpenApi(schema: JSONSchema): JSONSchema {
 function toPattern(rule: string): string | undefined {
   const texts = rule.split(/\s*\|\|\s*/).map((part) => /^self\.matches\('([^']*)'\)$/.exec(part.trim())?.[1]);
   if (texts.some((text) => text === undefined)) return undefined;
-  return texts.map((text) => JSON.parse(`"${text?.replaceAll('"', '\\"')}"`) as string).join('|');
+  return texts.map((text) => JSON.parse(`"${text?.replace(/\\.|"/gs, (found) => (found === '"' ? '\\"' : found))}"`) as string).join('|');
 }
 
 async function generateTypes({ spec }: Definition): Promise<string> {

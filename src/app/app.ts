@@ -137,8 +137,8 @@ function createClusterClients({ clock, settings }: AppOptions, client: KubeClien
 }
 
 /**
- * Creates the component that closes the connections to a deleted Cluster until the informer reports the Cluster again, and all connections
- * at shutdown. It runs on the leader and on followers.
+ * Creates the component that closes the connections to a deleted Cluster, prevents new ones until the informer reports the Cluster again,
+ * and closes all connections at shutdown. It runs on the leader and on followers.
  */
 export function createConnectionCloser(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {
   const following = new Subscription();

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { FacadeConfigMap } from '../api/names.ts';
 import { ConfigMaps } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { ignoreReasons } from '../kubernetes/status.ts';
+import { hasReason, ignoreReasons } from '../kubernetes/status.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 
 /** Settings that callers of the façade need. */
@@ -43,6 +43,11 @@ export async function publishFacadeAccess(
     found === undefined
       ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: { 'app.kubernetes.io/name': 'purser' } }, data })
       : hub.update(ConfigMaps, { ...found, data });
-  // Another replica that writes at the same time writes the same content.
-  await ignoreReasons(written, 'AlreadyExists', 'Conflict');
+  try {
+    await written;
+  } catch (error) {
+    // Another replica that writes at the same time writes the same content.
+    const current = hasReason(error, 'AlreadyExists', 'Conflict') ? await hub.get(ConfigMaps, metadata) : undefined;
+    if (!isDeepStrictEqual(current?.data, data)) throw error;
+  }
 }

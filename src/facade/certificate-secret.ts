@@ -33,25 +33,26 @@ export function toServiceDnsNames(namespace: string): readonly string[] {
 /**
  * Returns a source that reads the Secret at most once every ten minutes, or once a minute after a failed write, and again on the next call
  * after any other failure. The source rejects if a read fails, while the Secret has no certificate or no key, and, unless `mayIssue` is
- * true, while the Secret does not exist. If a write fails, the source returns a certificate that is still valid, if there is one.
+ * true, while the Secret does not exist. If a renewal fails, the source returns the current certificate while it is valid. If a new CA
+ * cannot be published, the source returns the last certificate whose CA was published, while it is valid. Without `mayIssue`, the source
+ * returns the certificate in the Secret.
  */
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   const { clock } = options;
   const reportRenewal = createReport(options.log, 'cannot renew serving certificate; serving the current one');
-  const reportPublication = createReport(options.log, 'cannot publish address and CA of the façade; retrying');
+  const reportPublication = createReport(options.log, 'cannot publish address and CA of the façade; not serving certificates of a new CA');
   let reading: Promise<ServingCertificate> | undefined;
   let readAgainAt = -Infinity;
   /** The last certificate whose CA was published. */
-  let published: ServingCertificate | undefined;
+  let published: Pick<Reading, 'certificate' | 'authority'> | undefined;
   const read = async () => {
-    const { certificate, failures } = await readOrIssue(options);
+    const { certificate, authority, failures } = await readOrIssue(options);
     reportRenewal(failures.renewal);
     reportPublication(failures.publication);
     if (failures.renewal !== undefined || failures.publication !== undefined) readAgainAt = clock.monotonic() + RETRY_MS;
-    // Callers may not know the CA of a new certificate before its publication.
-    if (failures.publication !== undefined)
-      return published !== undefined && isValid(published.cert, clock.now()) ? published : certificate;
-    published = certificate;
+    const isPublished = failures.publication === undefined || authority === published?.authority;
+    if (!isPublished && published !== undefined && isValid(published.certificate.cert, clock.now())) return published.certificate;
+    if (isPublished) published = { certificate, authority };
     return certificate;
   };
   return () => {
@@ -89,19 +90,21 @@ const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 /** A certificate, and the errors of writes that do not prevent the use of the certificate. */
 interface Reading {
   readonly certificate: ServingCertificate;
+  /** CA certificate as PEM; undefined if the Secret has none, or if this process does not publish it. */
+  readonly authority: string | undefined;
   readonly failures: { readonly renewal?: unknown; readonly publication?: unknown };
 }
 
 async function readOrIssue(options: HubCertificateOptions): Promise<Reading> {
   const { hub, namespace, name, mayIssue } = options;
   const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
-  if (!mayIssue) return { certificate: toServingCertificate(found, options), failures: {} };
+  if (!mayIssue) return { certificate: toServingCertificate(found, options), authority: undefined, failures: {} };
   const { secret, renewal } = await renewIfDue(options, found);
   const certificate = toServingCertificate(secret, options);
   const authority = secret.data?.['ca.crt'] ? decodeText(secret, 'ca.crt') : undefined;
   const published = publishFacadeAccess(hub, namespace, { authority, ...options.access });
   const publication = await published.catch((error: unknown) => error);
-  return { certificate, failures: { renewal, publication } };
+  return { certificate, authority, failures: { renewal, publication } };
 }
 
 /** Secret to serve from, and the error of a failed renewal. */

@@ -13,9 +13,10 @@ import type { StoredToken } from './policy/spec.ts';
 import type { TokenDeps } from './run.ts';
 
 /**
- * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. A deletion is due now, as is a revocation
- * or an uncertain permission of an issued token; a renewal or requested rotation is due within a minute, a first token within a minute or,
- * in a large namespace, later; any other reconcile within ten minutes. No deadline of an issued token is later than its expiry.
+ * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. A deletion or a removal in progress is due
+ * now, as is a revocation or an uncertain permission of an issued token; a renewal, a changed spec or a requested rotation is due within a
+ * minute, a first token within a minute or, in a large namespace, later; any other reconcile within ten minutes. No deadline of an issued
+ * token is later than its expiry.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const { tokenKey = key, lane } = parseDeletionKey(key) ?? {};

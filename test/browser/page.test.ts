@@ -198,6 +198,35 @@ describe('page of the web UI', () => {
     });
   });
 
+  it.each([{ isComposing: true }, { keyCode: 229 }])('ignores keys of input methods: %j', async (init) => {
+    await withPage('#/tokens?q=payments', async (tab) => {
+      await tab.untilText('.foot', 'of 120 tokens');
+      const { hash } = new URL(tab.page.url());
+      const after = await tab.page.evaluate(async (more) => {
+        const search = document.querySelector<HTMLInputElement>('.search input');
+        search?.focus();
+        search?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true, ...more }));
+        for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+        return { hash: location.hash, isFocused: document.activeElement === search };
+      }, init);
+      expect(after).toEqual({ hash, isFocused: true });
+    });
+  });
+
+  it('focuses the details of another object, and the list when they close', async () => {
+    await withPage('#/tokens?token=identity/backup-prod-us-east', async (tab) => {
+      await tab.page.waitForSelector('.panel .chain a');
+      await tab.page.focus('.panel .chain a');
+      await tab.page.keyboard.press('Enter');
+      await tab.untilText('.panel h2', 'prod-us-east');
+      await tab.untilText('.panel h2', 'backup', false);
+      expect(await tab.page.evaluate(() => document.activeElement?.nodeName)).toBe('H2');
+      await tab.page.keyboard.press('Escape');
+      await tab.page.waitForSelector('.panel', { hidden: true });
+      expect(await tab.page.evaluate(() => document.activeElement?.className)).toContain('grid');
+    });
+  });
+
   it('focuses the list when details close that were open from the start', async () => {
     await withPage('#/tokens?token=identity/backup-prod-us-east', async (tab) => {
       await tab.page.waitForSelector('.panel');

@@ -212,7 +212,7 @@ describe('createHubCertificateSource', () => {
     clock.advance(280 * DAY_MS);
     await certificate();
     expect(logged).toEqual([
-      expect.stringContaining('cannot publish address and CA of the façade; retrying'),
+      expect.stringContaining('cannot publish address and CA of the façade; not serving certificates of a new CA'),
       expect.stringContaining('cannot renew serving certificate; serving the current one'),
     ]);
   });
@@ -233,6 +233,26 @@ describe('createHubCertificateSource', () => {
     const second = await certificate();
     expect(second.cert).not.toBe(first.cert);
     expect(new X509Certificate(second.cert).verify(new X509Certificate(await published()).publicKey)).toBe(true);
+  });
+
+  it.each([
+    ['a conflict', 400, false],
+    ['the end of the published certificate', 366 * 24 * 60, true],
+  ])('treats a new CA as unpublished after %s', async (_, minutes, isNew) => {
+    const failing = new Set<unknown>();
+    const conflicting: typeof hub.update = async (resource, object, ...rest) => {
+      if (failing.has(resource))
+        await hub.patch(ConfigMaps, { namespace, name: FacadeConfigMap.name }, { metadata: { labels: { a: 'b' } } });
+      return await hub.update(resource, object, ...rest);
+    };
+    const certificate = source({ hub: { create: hub.create.bind(hub), get: hub.get.bind(hub), update: conflicting } });
+    const first = await certificate();
+    await hub.delete(Secrets, { namespace, name: NAME });
+    failing.add(ConfigMaps);
+    clock.advance(minutes * 60_000);
+    const second = await certificate();
+    expect(second.cert !== first.cert).toBe(isNew);
+    expect(logged).toEqual([expect.stringContaining('cannot publish address and CA')]);
   });
 
   it('serves a certificate at the start even if the hub fails after the first request', async () => {

@@ -49,7 +49,7 @@ export async function removeCluster(removal: RemoveClusterOptions, host: Command
   }
   if (target !== undefined && secret !== undefined) await purge({ ...removal, target }, secret, tokens, host);
   if (secret !== undefined) await deleteSecrets(removal, secret, host);
-  // Purser's access to the hub is Purser itself.
+  // For the hub, Purser uses its own service account, whose permissions remain needed.
   const wasHub = cluster?.spec.authInfo?.controller?.kind === 'ServiceAccount';
   if (target === undefined && !wasHub) host.print(ACCESS_REMAINS);
 }

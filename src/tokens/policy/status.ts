@@ -1,5 +1,5 @@
-// The status of a ManagedToken: most fields report on the Secret; anchors, lastRevokeRequest, secretRef and the digests are records that
-// Purser reads back. A truth table determines the conditions: the first row that applies decides.
+// The status of a ManagedToken: most fields report on the Secret, and Purser reads several of them back; anchors, lastRevokeRequest,
+// secretRef and the digests exist only for that. A truth table determines the conditions: the first row that applies decides.
 
 import type { ManagedTokenCondition, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType as Type } from '../../api/names.ts';
