@@ -145,7 +145,7 @@ function createRoleStrategy(namespaced: boolean): Strategy {
   };
 }
 
-/** Returns the role without an empty list of rules. */
+/** Returns the role; omits `rules` if the list is empty. */
 function withoutEmptyRules(role: Role): KubeObject {
   const { rules, ...rest } = role;
   return rules?.length ? role : rest;

@@ -271,6 +271,7 @@ async function openOptionalTarget(connections: Connections, context: string | un
 /** Parses a label, `key=value`. */
 const label: Parser<readonly [string, string]> = (text) => {
   const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-  if (validateQualifiedName(key).length > 0 || validateLabelValue(value).length > 0) throw new ValueError('a label such as env=prod');
+  if (validateQualifiedName(key).length > 0 || validateLabelValue(value).length > 0)
+    throw new ValueError('a valid key=value label, such as env=prod');
   return [key, value];
 };

@@ -71,7 +71,7 @@ export const OPTIONS = {
     defaultDescription: 'none',
     parse: httpsUrl,
     description:
-      'URL of the façade for callers outside the hub; with --facade-tls-secret, Purser publishes the URL in the ConfigMap purser-facade-ca for its own commands',
+      'URL of the façade for callers outside the hub; with --facade-tls-secret, published in the ConfigMap purser-facade-ca, so that commands such as purser token find the façade',
   },
   'facade-audiences': {
     value: 'AUD,AUD',

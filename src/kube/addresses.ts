@@ -18,8 +18,9 @@ export interface NameLookupOptions {
 export type NameLookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * Returns a lookup in the hosts file, then at the name servers, then by the system's resolver, which also uses search domains and other
- * sources. The lookup skips the system's resolver if a query to the name servers gets no response.
+ * Creates a lookup that tries the hosts file, the name servers and the system's resolver in this order, until one of them returns
+ * addresses. The system's resolver also uses search domains and other sources. If a name server does not respond and no address was found,
+ * the lookup throws EAI_AGAIN without trying the system's resolver.
  */
 export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookupOptions = {}): NameLookup {
   return async (hostname) => {

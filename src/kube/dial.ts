@@ -138,7 +138,7 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
   const limits = { allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
   const { proxyUrl } = cluster;
   if (proxyUrl) {
-    // A proxy resolves the names of servers itself, so `mayDial` sees only literal addresses of servers.
+    // The proxy resolves the server's host name, so `mayDial` checks only IP addresses in server URLs (`checkServer`).
     const proxyTls = { ...keepAlive, lookup: createGuardedLookup(options.mayDialProxy, options.findAddresses) };
     const timeouts = { connectTimeout: CONNECT_TIMEOUT_MS, tunnelTimeout: TUNNEL_TIMEOUT_MS };
     return createProxyAgent({ ...limits, ...timeouts, connections, proxyUrl, requestTls, proxyTls });

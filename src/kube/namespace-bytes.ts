@@ -68,7 +68,7 @@ export function toOverBudgetStub<T extends ApiObject>(whole: Stored<T>, { toStub
 /** Size of the whole object for each stub of a namespace over its budget, in bytes. */
 const wholeSizes = new WeakMap<object, number>();
 
-/** An object that was stored, and the object that had the same key before. */
+/** A stored object, and the object that it replaced; undefined if the key is new. */
 export interface Replacement<T extends ApiObject> {
   readonly key: string;
   readonly object: Stored<T>;

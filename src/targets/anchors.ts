@@ -91,10 +91,10 @@ export function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
 export async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
   const request: TargetCall<unknown> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
   // A conflict means that a Secret with a different UID has this name, so the anchor itself was deleted.
-  const isDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
+  const meansDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
   await target.call(request, signal).catch((error: unknown) => {
     if (!(error instanceof StatusError)) throw error;
-    if (!isDeleted(error)) throw toStatusFailure(error);
+    if (!meansDeleted(error)) throw toStatusFailure(error);
   });
 }
 

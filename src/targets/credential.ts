@@ -65,7 +65,7 @@ export interface Pins {
   readonly servers: readonly string[];
   /** SHA-256 fingerprints of certificate authorities, or `system` for public ones. */
   readonly authorities: ReadonlySet<string> | typeof SystemAuthorities;
-  /** Namespaces of service accounts; undefined for all of them. */
+  /** Namespaces of the service accounts that tokens may be issued for; undefined for all namespaces. */
   readonly namespaces: readonly string[] | undefined;
   /** URL of the proxy for all connections, possibly with a password; undefined for the proxy of the environment. */
   readonly proxy?: Sensitive<string>;

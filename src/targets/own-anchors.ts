@@ -41,7 +41,8 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
     if (found === undefined || isBeingDeleted(found))
       throw new IssueError('BoundObjectNotFound', `the anchor Secret ${namespace}/${name} was deleted or is being deleted`);
     if (created !== undefined || uid === undefined || isOwnedBy(found, uid)) return { namespace, name, uid: requireUID(found) };
-    // This anchor does not belong to the current service account: the target would delete it with the service account that it belongs to.
+    // The anchor has no owner, or its owner is another service account. Garbage collection of that service account would delete the anchor
+    // and invalidate the new token.
     await deleteSecret(target, { namespace, name }, requireUID(found), signal);
     return { namespace, name, uid: requireUID(await callTolerating(target, create, signal)) };
   } catch (error) {

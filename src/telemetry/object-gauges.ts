@@ -78,7 +78,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
 const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   {
     name: 'purser_managedtokensets',
-    help: '1 for each ManagedTokenSet, with the reason of its Progressing condition.',
+    help: '1 for each ManagedTokenSet, by reason of its Progressing condition (Unknown before the first reconcile).',
     samplesOf: (set) => [[{ ...toSetLabels(set), reason: reasonOf(set, SetConditionType.progressing, PROGRESS) }, 1]],
   },
   {

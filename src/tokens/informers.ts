@@ -143,7 +143,7 @@ function ownerKeyOf(namespace: string, uid: string): string {
   return [namespace, uid].join('/');
 }
 
-/** Returns the key of the Secret that a ManagedToken names. */
+/** Returns the key of a ManagedToken's Secret, whether or not the Secret exists. */
 export function secretKeyOf(token: StoredToken): string {
   return `${token.metadata.namespace}/${secretNameOf(token)}`;
 }

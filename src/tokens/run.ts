@@ -20,7 +20,7 @@ import type { RemovalLimits } from './removal-limits.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
 import type { Verification } from './verification.ts';
 
-/** Settings of the operator for ManagedTokens. */
+/** Settings of Purser that apply to all ManagedTokens. */
 export interface TokenSettings {
   /** Interval between TokenReviews of each token, in milliseconds; longer if there are many tokens. 0 disables TokenReviews. */
   readonly verifyIntervalMs: number;

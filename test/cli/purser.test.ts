@@ -51,7 +51,7 @@ describe('purser', () => {
       '--context is an option of a command. Write it after the command name (for help, run purser cluster --help)',
     ],
     ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one namespace. Select that namespace with -n'],
-    ['status --target-context target-1', '--target-context is for one ManagedToken. Write its name as mt/NAME'],
+    ['status --target-context target-1', '--target-context applies only to one ManagedToken. Add the ManagedToken as mt/NAME'],
     ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
     ['help cluster revok', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
     ['cluster revok a', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],

@@ -258,7 +258,7 @@ async function readAuthority(file: string | undefined, published: string | undef
     return text;
   } catch (cause) {
     const problem = `cannot use the CA ${file ?? `in ${source}`}: ${(cause as Error).message}`;
-    throw new CommandError(`${problem}. Set --facade-ca to a PEM file`);
+    throw new CommandError(`${problem}. Set --facade-ca to a PEM file with the CA of the façade's certificate`);
   }
 }
 

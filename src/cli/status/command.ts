@@ -69,7 +69,7 @@ function checkScope(tokenName: string | undefined, { allNamespaces, targetContex
   if (tokenName !== undefined && allNamespaces)
     throw new StartError('-A selects all namespaces, but mt/NAME is in one namespace. Select that namespace with -n');
   if (tokenName === undefined && targetContext !== undefined)
-    throw new StartError('--target-context is for one ManagedToken. Write its name as mt/NAME');
+    throw new StartError('--target-context applies only to one ManagedToken. Add the ManagedToken as mt/NAME');
 }
 
 const CODES = { red: 31, green: 32, yellow: 33, bold: 1 } as const;

@@ -6,7 +6,7 @@ import { toAddressKey } from './tenant.ts';
 
 /** Waiting work of several source addresses, which take turns. */
 export class RoundRobin {
-  /** Work of each address in order of arrival. The address that has waited longest since its last turn is first. */
+  /** Waiting work by source address, oldest first; the address with the next turn is first. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
   get isEmpty(): boolean {

@@ -237,9 +237,9 @@ function toOutgoing(
     ...(boundObject && { boundObject }),
     ...(metadata.uid && { accountUID: metadata.uid }),
   };
-  const named = { ...(metadata.name && { name: metadata.name }), ...(metadata.uid && { uid: metadata.uid }) };
-  const sent = { apiVersion, kind, metadata: named, spec: { audiences, expirationSeconds, boundObjectRef } };
-  return { expected, body: encodeObjectJson(sent, TOKEN_REQUEST) };
+  const sentMetadata = { ...(metadata.name && { name: metadata.name }), ...(metadata.uid && { uid: metadata.uid }) };
+  const outgoing = { apiVersion, kind, metadata: sentMetadata, spec: { audiences, expirationSeconds, boundObjectRef } };
+  return { expected, body: encodeObjectJson(outgoing, TOKEN_REQUEST) };
 }
 
 function toBoundObject(reference: TokenRequest['spec']['boundObjectRef']): BoundObject | undefined {

@@ -73,7 +73,7 @@ function createRequestSchema(hasDefaultAudiences: boolean): OpenApiSchema {
   const { status } = propertiesOf(toRequestSchema(TOKEN_REQUEST));
   return {
     type: 'object',
-    description: `Body of a token request, in ${API_VERSION}. In an optional field, null has the same meaning as an absent field.`,
+    description: `Body of a token request: a TokenRequest of ${API_VERSION}. An optional field with the value null is treated as absent.`,
     ...(!hasDefaultAudiences && { required: ['spec'] }),
     properties: {
       apiVersion: { type: 'string', nullable: true, enum: [API_VERSION, '', null], description: `${API_VERSION}, the default.` },

@@ -17,7 +17,7 @@ export function readTypeFields(node: JsonNode): { readonly apiVersion: string; r
   if (node.type !== 'object') throw typeMismatch(nodeTypeOf(node), STRUCT, { path: '', fields: '', struct: '' });
   const found = { apiVersion: '', kind: '' };
   for (const { key, value } of node.entries) {
-    const name = findFieldName(key);
+    const name = toTypeFieldName(key);
     if (name === undefined || value.type === 'null') continue;
     if (value.type !== 'string') throw typeMismatch(nodeTypeOf(value), 'string', { path: '', fields: name, struct: '' });
     found[name] = value.value;
@@ -42,7 +42,7 @@ export function withDefaultType(type: GroupVersionKind, defaults: GroupVersionKi
 
 const STRUCT = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
-function findFieldName(key: JsonEntry['key']): 'apiVersion' | 'kind' | undefined {
+function toTypeFieldName(key: JsonEntry['key']): 'apiVersion' | 'kind' | undefined {
   if (/^kind$/iu.test(key)) return 'kind';
   return /^apiVersion$/iu.test(key) ? 'apiVersion' : undefined;
 }

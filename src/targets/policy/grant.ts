@@ -168,9 +168,9 @@ function isForAudiences({ audiences: requested }: TargetTokenRequest, { audience
 }
 
 /** Maximum time by which claims may be ahead of the target's clock, in milliseconds. */
-const AHEAD_MS = 60_000;
+const MAX_AHEAD_MS = 60_000;
 /** Maximum age of a new token, in milliseconds. */
-const BEHIND_MS = 600_000;
+const MAX_TOKEN_AGE_MS = 600_000;
 
 /**
  * Returns the maximum length of the token for a request. The token contains all audiences in base64, with each character escaped as at most
@@ -197,9 +197,9 @@ function findClaimProblems(request: TargetTokenRequest, claims: TokenClaims, ser
     [isBound(request, claims), 'the token is not bound as requested'],
     [claims.expiresAt !== undefined, 'the token has no expiry'],
     [(claims.expiresAt ?? Infinity) > serverAt, 'the token has expired'],
-    [startsBy(claims.issuedAt, serverAt + AHEAD_MS), 'the issue time of the token is in the future'],
-    [startsBy(claims.notBefore, serverAt + AHEAD_MS), 'the token is not valid yet'],
-    [(claims.issuedAt ?? serverAt) >= serverAt - BEHIND_MS, 'the token was issued more than 10 minutes ago'],
+    [startsBy(claims.issuedAt, serverAt + MAX_AHEAD_MS), 'the issue time of the token is in the future'],
+    [startsBy(claims.notBefore, serverAt + MAX_AHEAD_MS), 'the token is not valid yet'],
+    [(claims.issuedAt ?? serverAt) >= serverAt - MAX_TOKEN_AGE_MS, 'the token was issued more than 10 minutes ago'],
   ];
   return checks.filter(([passes]) => !passes).map(([, problem]) => problem);
 }

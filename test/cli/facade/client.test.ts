@@ -69,7 +69,7 @@ describe('FacadeClient.open', () => {
     ['server', '', 'must be an https URL without user, query or fragment, such as https://purser.example.com, not "". '],
     ['server', 'nonsense', 'not "nonsense". Correct the ConfigMap, or set --facade\n'],
     ['path', '../x', 'not "../x". Correct the ConfigMap, or set --facade-path\n'],
-    ['ca.crt', 'no PEM', 'Set --facade-ca to a PEM file\n'],
+    ['ca.crt', 'no PEM', "Set --facade-ca to a PEM file with the CA of the façade's certificate\n"],
   ])('rejects the value of the key %s of the ConfigMap: "%s"', async (key, value, text) => {
     world.published = { ...world.published, [key]: value };
     const stderr = await failure(TOKEN);
