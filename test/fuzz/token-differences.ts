@@ -6,6 +6,7 @@ import { badRequest, invalid, type Status, StatusError, statusError } from '../.
 import { TOKEN_REQUEST_KIND, TOKEN_REQUEST_NAME, type TokenRequest } from '../../src/kubernetes/token-request.ts';
 import { parseBodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
+import { readDocument } from '../../src/kubernetes/wire/document.ts';
 import { CLUSTER, withoutManagedFields } from '../contract/token-world.ts';
 import { isJson } from '../support/golden-relaxations.ts';
 import { type Difference, type Exchange, messageOf, rejection } from './expectation.ts';
@@ -14,6 +15,14 @@ import { type FuzzRequest, headerOf, queryOf } from './request.ts';
 import type { Comparable } from './response.ts';
 
 type Spec = Partial<TokenRequest['spec']>;
+
+/** Returns the API version of a body in JSON or YAML; that of a TokenRequest for a body without one, and in protobuf. */
+function apiVersionOf({ body = Buffer.alloc(0), headers }: FuzzRequest): string {
+  const mediaType = parseBodyMediaType([headers['content-type'] ?? ''].flat()[0]);
+  const { group, version } = mediaType === 'protobuf' ? { group: '', version: '' } : readDocument(body, mediaType).type;
+  if (version === '') return 'authentication.k8s.io/v1';
+  return group === '' ? version : `${group}/${version}`;
+}
 
 /** Returns the spec of a body that kube-apiserver has decoded. */
 function specOf({ body = Buffer.alloc(0), headers }: FuzzRequest): Spec {
@@ -139,7 +148,7 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
       const isEverywhere = /^Status in version "v1" cannot be handled as a TokenRequest: (?:converting|proto:|json:) /.test(message);
       if (!isInternal && !isEverywhere) return undefined;
       const [kind, version] = isInternal ? ['TokenRequest', '__internal'] : ['Status', 'v1'];
-      const problem = `no kind "${kind}" is registered for version "authentication.k8s.io/${version}" in scheme "x"`;
+      const problem = `no kind "${kind}" is registered for version "${isInternal ? `authentication.k8s.io/${version}` : apiVersionOf(request)}" in scheme "x"`;
       return rejection(request, cannotBeHandled(kind, version, problem));
     },
   },
