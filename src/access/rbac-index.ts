@@ -8,6 +8,7 @@ import { namespaceOf, objectKeyOf } from '../kube/paths.ts';
 import { validateDns1123Subdomain } from '../kubernetes/names.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
+import { BoundRoles, type ReducedBinding } from './bound-roles.ts';
 import type { User } from './user.ts';
 import { type RoleGrant, toAnyNamespaceEntry, Visibility } from './visibility.ts';
 
@@ -228,65 +229,6 @@ export class RbacIndex {
   }
 }
 
-/** A binding as the index keeps it. */
-interface ReducedBinding {
-  /** Key of the role. */
-  readonly role: string;
-  /** Namespace in which the binding grants its role; empty for all namespaces. */
-  readonly namespace: string;
-  readonly subjects: readonly string[];
-}
-
-/**
- * Counts the bindings that grant each role to each subject, by namespace. The cost of reading the roles of one subject does not depend on
- * the number of bindings.
- */
-class BoundRoles {
-  readonly #counts = new Map<string, Map<string, Map<string, number>>>();
-
-  add({ role, namespace, subjects }: ReducedBinding): void {
-    for (const subject of subjects) {
-      const namespaces = getOrAdd(this.#counts, subject, () => new Map<string, Map<string, number>>());
-      const roles = getOrAdd(namespaces, namespace, () => new Map<string, number>());
-      roles.set(role, (roles.get(role) ?? 0) + 1);
-    }
-  }
-
-  /** Removes a binding that was added. */
-  remove({ role, namespace, subjects }: ReducedBinding): void {
-    for (const subject of subjects) {
-      const namespaces = this.#counts.get(subject);
-      const roles = namespaces?.get(namespace);
-      if (namespaces === undefined || roles === undefined) continue;
-      const left = (roles.get(role) ?? 0) - 1;
-      if (left > 0) roles.set(role, left);
-      else roles.delete(role);
-      if (roles.size === 0) namespaces.delete(namespace);
-      if (namespaces.size === 0) this.#counts.delete(subject);
-    }
-  }
-
-  /** Returns whether a binding names the subject. */
-  has(subject: string): boolean {
-    return this.#counts.has(subject);
-  }
-
-  /** Yields each role that bindings grant to a subject, with the namespace of the bindings; at most MAX_ROLES roles for each namespace. */
-  *rolesOf(subject: string): Generator<Pick<ReducedBinding, 'role' | 'namespace'>> {
-    for (const [namespace, roles] of this.#counts.get(subject) ?? []) {
-      let left = namespace === '' ? Infinity : MAX_ROLES;
-      for (const role of roles.keys()) {
-        if (left-- === 0) break;
-        yield { role, namespace };
-      }
-    }
-  }
-
-  clear(): void {
-    this.#counts.clear();
-  }
-}
-
 /** Returns the keys of the subjects that match a user: `User/<name>` and `Group/<name>` for each group. */
 export function toSubjects({ username, groups }: Pick<User, 'username' | 'groups'>): readonly string[] {
   return [`User/${username}`, ...groups.map((group) => `Group/${group}`)];
@@ -305,12 +247,6 @@ const MAX_VIEWS = 10_000;
 const NAMES_PER_VIEW = 100;
 /** Number of changed roles, and of changed subjects, above which all cached results are dropped. */
 const MAX_CHANGED = 100_000;
-
-/**
- * Maximum number of roles that RoleBindings in one namespace grant to one subject; additional roles are ignored. The limit is needed
- * because users can create RoleBindings in their namespaces. It does not apply to ClusterRoleBindings.
- */
-const MAX_ROLES = 256;
 
 const NONE: ReadonlySet<string> = new Set();
 const NO_CHANGE: RbacChange = { roles: NONE, subjects: NONE, isClusterWide: false };
@@ -411,10 +347,4 @@ function removeFrom(sets: Map<string, Set<string>>, key: string, value: string):
   const set = sets.get(key);
   set?.delete(value);
   if (set?.size === 0) sets.delete(key);
-}
-
-function getOrAdd<V>(entries: Map<string, V>, key: string, create: () => V): V {
-  const value = entries.get(key) ?? create();
-  entries.set(key, value);
-  return value;
 }
