@@ -4,7 +4,7 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { type Secret, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { hasReason } from '../kubernetes/status.ts';
+import { hasReason, ignoreReasons } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Certificate, createAuthority, isAuthority, isIssuedByAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -97,7 +97,7 @@ interface Reading {
 
 async function readOrIssue(options: HubCertificateOptions): Promise<Reading> {
   const { hub, namespace, name, mayIssue } = options;
-  const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
+  const found = await ignoreReasons(hub.get(Secrets, { namespace, name }), 'NotFound');
   if (!mayIssue) return { certificate: toServingCertificate(found, options), authority: undefined, failures: {} };
   const { secret, renewal } = await renewIfDue(options, found);
   const certificate = toServingCertificate(secret, options);
@@ -137,7 +137,7 @@ async function issue(options: HubCertificateOptions, old: Secret | undefined): P
       return await hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'kubernetes.io/tls', data });
     return await hub.update(Secrets, { ...old, data: { ...old.data, ...data } });
   } catch (error) {
-    ignoreReasons(error, 'AlreadyExists', 'Conflict');
+    if (!hasReason(error, 'AlreadyExists', 'Conflict')) throw error;
     const current = await hub.get(Secrets, { namespace, name });
     // Another client may have changed only another part of the Secret.
     if (isRenewalDue(current, clock.now())) throw error;
@@ -237,8 +237,4 @@ function toServingCertificate(secret: Secret | undefined, { namespace, name }: H
 
 function decodeText({ data }: Secret, key: string): string {
   return Buffer.from(data?.[key] ?? '', 'base64').toString();
-}
-
-function ignoreReasons(error: unknown, ...reasons: Parameters<typeof hasReason>[1][]): undefined {
-  if (!hasReason(error, ...reasons)) throw error;
 }
