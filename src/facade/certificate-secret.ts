@@ -34,8 +34,8 @@ export function toServiceDnsNames(namespace: string): readonly string[] {
  * Returns a source that reads the Secret at most once every ten minutes, or once a minute after a failed write, and again on the next call
  * after any other failure. The source rejects if a read fails, while the Secret has no certificate or no key, and, unless `mayIssue` is
  * true, while the Secret does not exist. If a renewal fails, the source returns the current certificate while it is valid. If a new CA
- * cannot be published, the source returns the last certificate whose CA was published, while it is valid. Without `mayIssue`, the source
- * returns the certificate in the Secret.
+ * cannot be published, the source returns its last certificate with a published CA, while that certificate is valid. Without `mayIssue`,
+ * the source returns the certificate in the Secret.
  */
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   const { clock } = options;

@@ -12,7 +12,10 @@ import type { OnDemandInformers } from './on-demand.ts';
 export interface OnDemandInformersOptions extends Pick<InformerOptions<ApiObject>, 'client' | 'clock' | 'random'> {
   /** Namespaces to watch; all by default. */
   readonly namespaces?: readonly string[] | undefined;
-  /** Called once for each namespace whose objects of one resource exceed the budget, for at most 100 namespaces per resource. */
+  /**
+   * Called for each namespace whose objects of one resource exceed the budget: once until the informers are created again, and for at most
+   * 100 namespaces per resource.
+   */
   readonly onOverBudget?: (namespace: string, plural: string) => void;
 }
 
