@@ -42,8 +42,8 @@ async function start(config: Config, stopped: AbortSignal): Promise<RunningProgr
   await readyFile.write({ ...omitUndefined({ kubeconfig: config.kubeConfig }), api: app.server, ...served });
   return {
     stop: async () => {
+      await readyFile.remove().catch((error: unknown) => log.warn({ error }, 'cannot remove the ready file'));
       await app.stop();
-      await readyFile.remove();
     },
   };
 }

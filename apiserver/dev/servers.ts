@@ -71,7 +71,7 @@ const HUB_ISSUER = 'https://hub.local';
 
 /** User name, on the hub, of the service account with which Purser authenticates to the target that trusts the hub. */
 const FEDERATED_SUBJECT = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
-/** User name of the federated service account on the target that trusts the hub. */
+/** The same service account, as a user name on the target that trusts the hub. */
 export const FEDERATED_USER = `hub:${FEDERATED_SUBJECT}`;
 
 /** Returns true for the target that trusts the hub; the hub stores no token for that target. */

@@ -119,7 +119,7 @@ function defineListCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'list', 'list registered clusters with their health')
     .description("List registered clusters with their health, latency, and the expiry of Purser's credential.")
     .addOption(defineOption('-l, --selector <SELECTOR>', 'label selector, such as env=prod', anyText))
-    .addOption(defineOutputOption())
+    .addOption(defineOutputOption().default(undefined, 'table'))
     .addOption(defineContextOption())
     .addOption(defineKubeconfigOption());
   addExamples(command, {
@@ -193,7 +193,9 @@ const SUPPLY_CONTEXT =
 
 function defineRevokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
-    .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for itself.")
+    .description(
+      "Replace Purser's credential for a cluster, and revoke the earlier tokens that Purser obtained for itself and bound to anchors.",
+    )
     .addArgument(defineNameArgument('<NAME>'))
     .addOption(defineTargetContextOption(RECREATE_CONTEXT))
     .addOption(defineHubContextOption())

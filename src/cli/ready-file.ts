@@ -1,4 +1,4 @@
-// The ready file, which exists only while Purser is ready and contains Purser's addresses.
+// The ready file, which contains Purser's addresses. Purser writes it when it is ready, and removes it when it stops.
 
 import { constants } from 'node:fs';
 import { access, rm } from 'node:fs/promises';

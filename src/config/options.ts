@@ -140,7 +140,8 @@ export const OPTIONS = {
   'ready-file': {
     value: 'FILE',
     parse: anyText,
-    description: "JSON file with Purser's addresses, file paths and, in a local run, tokens; exists only while Purser is ready",
+    description:
+      'JSON file that Purser writes when it is ready and removes when it stops, with its addresses, file paths and, in a local run, tokens',
   },
   namespace: {
     value: 'NS',

@@ -1,5 +1,5 @@
-// Revokes all earlier tokens of a credential when an administrator requests a revocation, for example after a theft. Before that, Purser
-// renews the token, so that the token in use is not revoked.
+// Revokes the earlier tokens of a credential, by deleting their anchors, when an administrator requests it, for example after a theft.
+// Before that, Purser renews the token, so that the token in use is not revoked.
 
 import { RenewalEventReason } from '../api/reasons.ts';
 import { toSentence } from '../std/sentence.ts';

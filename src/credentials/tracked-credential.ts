@@ -1,4 +1,4 @@
-// State of each credential that the controller keeps between two reconciles of one term.
+// State that the controller keeps for each credential between reconciles. Each term of leadership starts with an empty state.
 
 import type { Secret, Stored } from '../api/resources.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';

@@ -12,7 +12,7 @@ export interface IssueRequest extends Pick<ManagedToken['spec'], 'requesterServi
   readonly namespace: string;
 }
 
-/** Returns the request of a set's ManagedTokens, from the template of the set. */
+/** Returns the requester and the service account in the template of a set. */
 export function templateRequestOf({ metadata: { namespace }, spec: { template } }: StoredSet): IssueRequest {
   const { requesterServiceAccountName, serviceAccount } = template.spec;
   return { namespace, requesterServiceAccountName, serviceAccount };
@@ -24,7 +24,7 @@ export function describePermission(set: StoredSet, cluster: string): string {
   return `issue clusters/token ${JSON.stringify(toExactName({ cluster, namespace, serviceAccount }))} in ${RegistryGroup}`;
 }
 
-/** Returns the request of a ManagedToken, from its current spec. */
+/** Returns the requester and the service account in the current spec of a ManagedToken. */
 export function issueRequestOf({ metadata: { namespace }, spec }: StoredToken): IssueRequest {
   const { requesterServiceAccountName, serviceAccount } = spec;
   return { namespace, requesterServiceAccountName, serviceAccount };

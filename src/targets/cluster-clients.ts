@@ -203,7 +203,7 @@ const MAX_DELETED = 1_024;
 type Work<T> = (target: Target) => Promise<T>;
 
 interface Entry extends Registration {
-  /** True if another Secret names an address of the credential. */
+  /** True if the credential is federated, and another federated Secret names one of its addresses. */
   readonly hasConflict: boolean;
   readonly target: Target | IssueError;
   /** Number of calls in progress. */

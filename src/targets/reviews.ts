@@ -125,7 +125,8 @@ function statusOf(review: unknown): Fields {
 
 function requireUsername(user: unknown): string {
   const username = textOf(fieldsOf(user)['username']);
-  if (username === '') throw new IssueError('IdentityUnknown', 'the response or the client certificate names no user');
+  if (username === '')
+    throw new IssueError('IdentityUnknown', 'the cluster returned no user name for Purser, or the client certificate has no common name');
   if (username === 'system:anonymous') throw new IssueError('CredentialRejected', 'the cluster treats Purser as an anonymous user');
   return username;
 }

@@ -67,10 +67,14 @@ function declareTokenMetrics(registry: Registry, { verificationMs }: GaugeSource
         buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       },
     ),
-    renewalLateness: createHistogram('token_renewal_lateness_seconds', 'Delay between the due time of a renewal and the new token.', {
-      registers,
-      buckets: [1, 5, 10, 30, 60, 300, 1_800, 7_200],
-    }),
+    renewalLateness: createHistogram(
+      'token_renewal_lateness_seconds',
+      'Delay between the scheduled and the actual renewal of a token, including retries.',
+      {
+        registers,
+        buckets: [1, 5, 10, 30, 60, 300, 1_800, 7_200],
+      },
+    ),
     orphans: createCounter(
       'orphaned_anchors_total',
       'Anchor Secrets that Purser could not delete; tokens bound to them stay valid until expiry.',

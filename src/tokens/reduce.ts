@@ -237,7 +237,7 @@ function reduceText([annotation, value]: readonly [string, string]): readonly [s
 }
 
 /** Returns the records in a status that is too long. The CRD limits their size, and without them Purser would lose track of anchors. */
-function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
+function selectRecords(status: ManagedTokenStatus): ManagedTokenStatus {
   const { observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors } = status;
   return omitUndefined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
 }
@@ -254,7 +254,7 @@ function toTokenStub({ metadata, spec, status, ...type }: StoredToken): StoredTo
     ...type,
     metadata: { ...identity, annotations: Object.fromEntries(requests), ...(own && { finalizers: own }) },
     spec: { ...spec, secret },
-    ...(status && { status: estimateBytes(status) <= MAX_PART_BYTES ? status : recordsOf(status) }),
+    ...(status && { status: estimateBytes(status) <= MAX_PART_BYTES ? status : selectRecords(status) }),
   };
 }
 

@@ -3,7 +3,10 @@
 import { AnchorDeletions } from './anchor-deletions.ts';
 import { MAX_ANCHORS } from './policy/anchors.ts';
 
-/** Source of the location of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
+/**
+ * Source of the location of an orphaned anchor: `recorded` if Purser provably recorded it, or `claimed` if only annotations of the Secret
+ * contain it, which tenants can forge.
+ */
 export type OrphanSource = 'recorded' | 'claimed';
 
 /** Purser's deletions of anchors, and its reports of orphaned ones. */

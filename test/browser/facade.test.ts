@@ -122,7 +122,7 @@ describe('web UI of the façade', () => {
     await tab.logIn(`${pageUrl()}#/tokens`, token);
     await tab.untilText('.foot', 'tokens');
     await admin('DELETE /api/v1/namespaces/team-a/serviceaccounts/viewer');
-    await tab.untilText('.login', 'it is invalid or has expired');
+    await tab.untilText('.login', 'does not accept the token');
     expect(tab.problems).toEqual([]);
   });
 

@@ -333,7 +333,7 @@ describe('page of the web UI', () => {
     await withPage('#/tokens', async (tab, stage) => {
       stage.refusal = { status: 401, message: 'Unauthorized' };
       stage.endWatches();
-      await tab.untilText('.login', 'it is invalid or has expired');
+      await tab.untilText('.login', 'does not accept the token');
       expect(await tab.texts('.row')).toEqual([]);
     });
   });

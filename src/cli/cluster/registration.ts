@@ -141,9 +141,11 @@ function checkSecret({ name, server }: TargetRegistration, secretName: Namespace
     throw new CommandError(`${text} already exists and belongs to a ManagedToken. Choose another name for the Cluster`);
   const { servers } = readPinsOrNone(found);
   if (readClusterNames(found).includes(name) && servers.includes(normalizeServer(server) ?? '')) return;
-  const described = [...readClusterNames(found), ...servers].join(', ') || 'no cluster';
+  const described = [...readClusterNames(found), ...servers].join(', ');
+  const problem =
+    described === '' ? 'without a credential for a cluster' : `with a credential for ${described}, not for ${name} at ${server}`;
   throw new CommandError(
-    `${text} already exists with a credential for ${described}, not for ${name} at ${server}. Choose another name for the Cluster, or delete the Secret if no Cluster uses it`,
+    `${text} already exists ${problem}. Choose another name for the Cluster, or delete the Secret if it is not in use`,
   );
 }
 

@@ -37,13 +37,13 @@ export async function revokeEarlierTokens(revocation: RevokeTokensOptions, host:
     failure: `Purser has not revoked its earlier tokens for Cluster ${name} yet`,
   };
   await waitForRecord(revocation, secrets, record, host);
-  host.print(`Purser replaced its credential for Cluster ${name} and revoked all earlier tokens that it had obtained.\n`);
+  host.print(`Purser replaced its credential for Cluster ${name} and revoked its earlier tokens by deleting their anchors.\n`);
   if (target === undefined) host.print(renderNote(name));
 }
 
 function renderNote(name: string): string {
   const text =
-    'The token in the registered Secret, and tokens that an attacker requested with a stolen token, stay valid until they expire.';
+    'Tokens without an anchor, such as the token in the registered Secret and tokens that an attacker requested with a stolen token, stay valid until they expire.';
   return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} --context TARGET\n`;
 }
 

@@ -25,7 +25,7 @@ export interface AuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
+  /** Namespaces on target clusters that a resource name for a whole cluster or set does not cover. */
   readonly protectedNamespaces: readonly string[];
 }
 

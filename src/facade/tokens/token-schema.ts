@@ -65,7 +65,7 @@ const RESPONSE_METADATA: typeof METADATA = {
   ...(Object.fromEntries(Object.keys(METADATA).map((name) => [name, 'As in the request.'])) as typeof METADATA),
   name: 'Name of the service account.',
   namespace: 'Namespace of the service account.',
-  uid: 'UID of the service account. If Purser cannot determine the UID, for example in a dry run, the value from the request.',
+  uid: 'UID of the service account; the value from the request if Purser cannot determine the UID, for example in a dry run.',
   creationTimestamp: 'Time of the response.',
 };
 

@@ -48,9 +48,15 @@ export function createProblem(status: number, message: string, retryAfter: strin
   };
 }
 
+/** Causes of a 401. The credential for the hub is that of the user's kubeconfig, for example a client certificate. */
+const REJECTED: Readonly<Record<Server, string>> = {
+  façade: 'The façade does not accept the token: the token is invalid, has expired, or has none of the accepted audiences.',
+  hub: 'The hub does not accept the credential in your kubeconfig: the credential is invalid or has expired.',
+};
+
 function describeCause(status: number, message: string, server: Server): string {
   const text = escapeInvisible(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message);
-  if (status === 401) return `The ${server} does not accept the token: it is invalid or has expired.`;
+  if (status === 401) return REJECTED[server];
   if (status === 429) return `The ${server} limits the rate of requests.`;
   if (status === 403) return text === '' ? 'You do not have permission to list these objects.' : `Permission denied: ${text}`;
   return `The ${server} responded with status ${status}${text === '' ? '.' : `: ${text}`}`;

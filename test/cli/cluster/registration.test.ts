@@ -87,12 +87,12 @@ describe('toSecret', () => {
       secretWith({ cluster: 'eu', server: 'https://us.example.com', 'ca.crt': CA }),
       /credential for eu, https:\/\/us\.example\.com, not/,
     ],
-    ['no cluster', secretWith({}), /credential for no cluster, not for eu at/],
+    ['no cluster', secretWith({}), /already exists without a credential for a cluster/],
     ['no readable authority', secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': '-----' }), /credential for eu, not for eu at/],
   ])('refuses an existing Secret that describes %s', (_, found, problem) => {
     expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(problem);
     expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(
-      /Choose another name for the Cluster, or delete the Secret if no Cluster uses it$/,
+      /Choose another name for the Cluster, or delete the Secret if it is not in use$/,
     );
   });
 

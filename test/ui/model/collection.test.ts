@@ -184,7 +184,10 @@ describe('Collection', () => {
     expect(await script.run()).toEqual({});
     expect(script.collection.phase).toMatchObject({
       type: 'rejected',
-      problem: { status: 401, cause: 'The hub does not accept the token: it is invalid or has expired.' },
+      problem: {
+        status: 401,
+        cause: 'The hub does not accept the credential in your kubeconfig: the credential is invalid or has expired.',
+      },
     });
   });
 
