@@ -219,8 +219,9 @@ function renderFacadeSection(): string {
   );
   return `## The façade
 
-All requests below need the header \`Authorization: Bearer <token>\`, with a token that the hub accepts. Errors are \`Status\` objects with
-the same reasons and codes as in kube-apiserver. \`orchestrator\` is the default value of \`--facade-path\`.
+All requests below need the header \`Authorization: Bearer <token>\`, with a token that the hub accepts and that has one of the
+audiences in \`--facade-audiences\`, if set. Errors are \`Status\` objects with the same reasons and codes as in kube-apiserver. The paths of
+token requests begin with \`/orchestrator\`, unless \`--facade-path\` is set.
 
 ${[...operations, ...schemas].join('\n')}`;
 }

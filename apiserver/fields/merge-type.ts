@@ -45,7 +45,7 @@ export function choosePart(type: MergeType, value: unknown): 'scalar' | 'list' |
   return type.scalar ? 'scalar' : 'list';
 }
 
-/** Returns the type of the `name` field; undefined if the map does not allow it. */
+/** Returns the type of the field with this name; undefined if the map does not allow the field. */
 export function findFieldType(map: MapType, name: string): MergeType | undefined {
   return map.field(name) ?? map.values?.();
 }

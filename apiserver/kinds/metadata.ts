@@ -70,7 +70,10 @@ export function validateCommonMetadata(object: KubeObject, namespaced: boolean):
   return validateMetadata(object, { namespaced, validateName: validatePathSegmentName });
 }
 
-/** Validates metadata on update by the rules common to all kinds. The errors of the kind's own rules follow, and may repeat these. */
+/**
+ * Validates metadata on update by the rules common to all kinds. Callers append the errors of the kind's own rules, which may repeat these
+ * errors.
+ */
 export function validateCommonMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
   return [...validateCommonMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
 }

@@ -73,7 +73,7 @@ function defineAddCommand(host: CommandHost): Command {
       defineSingleOption('--service-account <NAME>', FEDERATED, federatedServiceAccount).default(undefined, FederatedServiceAccount),
     )
     .option('--dry-run', 'send no requests, and print the objects for both clusters, with TOKEN in place of the token')
-    .addOption(defineOutputOption(['yaml', 'json'], 'with --dry-run, output format'))
+    .addOption(defineOutputOption(['yaml', 'json'], 'with --dry-run, output format').default(undefined, 'yaml'))
     .addOption(defineTimeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
   addExamples(command, {
     'Register the cluster of the context prod-eu': 'purser cluster add prod-eu --context prod-eu --hub-context hub',
@@ -164,7 +164,7 @@ function defineRenewCommand(host: CommandHost): Command {
     .addOption(defineTargetContextOption(SUPPLY_CONTEXT))
     .addOption(defineHubContextOption())
     .addOption(defineKubeconfigOption())
-    .addOption(defineTimeoutOption('2m', RECORD_TIMEOUT));
+    .addOption(defineTimeoutOption('2m', 'maximum time to wait for the renewal (0 checks once)'));
   addExamples(command, {
     'Renew a credential that is still valid': 'purser cluster renew prod-eu --hub-context hub',
     'Replace a credential that has expired': 'purser cluster renew prod-eu --hub-context hub --context prod-eu',
@@ -187,7 +187,6 @@ function defineRenewCommand(host: CommandHost): Command {
   });
 }
 
-const RECORD_TIMEOUT = 'maximum time to wait until Purser has recorded the result (0 checks once)';
 const SUPPLY_CONTEXT =
   "context of the target cluster; if set, the command issues a new token for Purser's service account there and writes it into the credential Secret";
 
@@ -200,7 +199,7 @@ function defineRevokeCommand(host: CommandHost): Command {
     .addOption(defineTargetContextOption(RECREATE_CONTEXT))
     .addOption(defineHubContextOption())
     .addOption(defineKubeconfigOption())
-    .addOption(defineTimeoutOption('2m', RECORD_TIMEOUT));
+    .addOption(defineTimeoutOption('2m', 'maximum time to wait for the revocation (0 checks once)'));
   addExamples(command, {
     'Revoke the tokens that Purser obtained': 'purser cluster revoke target-1 --hub-context hub',
     "Re-create Purser's service account after a token was stolen": 'purser cluster revoke target-1 --hub-context hub --context target-1',

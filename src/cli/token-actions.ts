@@ -27,7 +27,7 @@ export interface TokenChange {
  */
 export async function requestChange(change: TokenChange, host: CommandHost): Promise<void> {
   const { hub, namespace, name, action, timeoutMs } = change;
-  const { check, patch, isDone, describeResult } = ACTIONS[action];
+  const { check, patch, isDone, describeResult, describePart } = ACTIONS[action];
   const title = `ManagedToken ${namespace}/${name}`;
   const found = await ignoreReasons(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
   if (found === undefined) throw new CommandError(`${title} was not found. List ManagedTokens with kubectl get managedtokens -A`);
@@ -36,8 +36,15 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
   const value = new Date(host.clock.now()).toISOString();
   const requested = await hub.patch(ManagedTokens, { namespace, name }, patch(value));
   if (timeoutMs === 0) return host.print(`${title}: ${action} requested.\n`);
-  const changed = await waitUntil(change, host, (token) => token.metadata.uid === found.metadata.uid && isDone(token, value, requested));
-  host.print(`${title} ${describeResult(changed, host.clock.now())}.\n`);
+  const { changed, latest } = await waitUntil(
+    change,
+    host,
+    (token) => token.metadata.uid === found.metadata.uid && isDone(token, value, requested),
+  );
+  if (changed !== undefined) return host.print(`${title} ${describeResult(changed, host.clock.now())}.\n`);
+  const part = latest && describePart?.(latest, value, requested);
+  const state = part === undefined ? `Purser has not completed the request to ${action} ${title}` : `${title} ${part}`;
+  throw new CommandError(`${state}${latest === undefined ? '' : describeCause(latest)}`, ExitCode.notReady);
 }
 
 interface Action {
@@ -47,6 +54,8 @@ interface Action {
   readonly isDone: (token: ManagedToken, value: string, requested: ManagedToken) => boolean;
   /** Returns the result, as the predicate of a sentence. */
   readonly describeResult: (token: ManagedToken, now: number) => string;
+  /** Returns the part of the action that Purser has completed, in the same form; undefined if it has completed nothing. */
+  readonly describePart?: (token: ManagedToken, value: string, requested: ManagedToken) => string | undefined;
 }
 
 const ACTIONS: Readonly<Record<TokenAction, Action>> = {
@@ -66,6 +75,8 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
     describeResult: (token, now) =>
       `had its token revoked${token.spec.rotation.suspend ? '; no new token is issued while rotation is suspended' : `; ${formatExpiry(token, now, 'the new token')}`}`,
+    describePart: (token, value) =>
+      token.status?.lastRevokeRequest === value ? 'had its token revoked, but Purser has not issued a new token' : undefined,
   },
   suspend: {
     patch: () => ({ spec: { rotation: { suspend: true } } }),
@@ -76,6 +87,8 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     patch: () => ({ spec: { rotation: { suspend: false } } }),
     isDone: (token, value, requested) => isObserved(token, value, requested) && isReady(token),
     describeResult: (token, now) => `is no longer suspended; ${formatExpiry(token, now, 'its token')}`,
+    describePart: (token, value, requested) =>
+      isObserved(token, value, requested) ? 'is no longer suspended, but is not Ready' : undefined,
   },
 };
 
@@ -96,12 +109,12 @@ function formatExpiry({ status }: ManagedToken, now: number, subject: string): s
   return `${subject} ${at <= now ? 'has expired' : `expires in ${formatHumanDuration(at - now)}`}`;
 }
 
-/** Waits until `isDone` returns true, and returns the ManagedToken. Throws a CommandError with the cause if the timeout expires. */
+/** Waits until `isDone` returns true or the timeout expires. Returns the latest ManagedToken, as `changed` if `isDone` returned true. */
 async function waitUntil(
-  { hub, namespace, name, action, timeoutMs }: TokenChange,
+  { hub, namespace, name, timeoutMs }: TokenChange,
   host: CommandHost,
   isDone: (token: Stored<ManagedToken>) => boolean,
-): Promise<Stored<ManagedToken>> {
+): Promise<{ readonly changed?: ManagedToken | undefined; readonly latest?: ManagedToken | undefined }> {
   const { signal } = host;
   let latest: ManagedToken | undefined;
   const changed = await poll(timeoutMs, host, async () => {
@@ -109,12 +122,7 @@ async function waitUntil(
     latest = token;
     return isDone(token) ? token : undefined;
   });
-  if (changed !== undefined) return changed;
-  const cause = latest === undefined ? '' : describeCause(latest);
-  throw new CommandError(
-    `Purser has not handled the request to ${action} ManagedToken ${namespace}/${name} yet${cause}`,
-    ExitCode.notReady,
-  );
+  return { changed, latest };
 }
 
 function describeCause({ status }: ManagedToken): string {

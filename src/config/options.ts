@@ -173,7 +173,7 @@ export const OPTIONS = {
     default: 'kube-system,kube-public,kube-node-lease',
     parse: namespaces,
     description:
-      'namespaces on target clusters that a resource name for a whole cluster or set does not cover; to cover them, a rule for clusters/token must name the namespace or the service account, or have no resourceNames',
+      'protected namespaces on target clusters: an RBAC rule for clusters/token covers their service accounts only if a resource name includes the namespace, or if the rule has no resourceNames',
   },
   'max-token-lifetime': {
     value: 'DURATION',

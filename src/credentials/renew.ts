@@ -55,8 +55,8 @@ export async function recover(run: CredentialRun, registered: RegisteredCluster)
 }
 
 /**
- * Checks that the cluster accepts a new token, and writes the token to the hub. Does neither if `obtained` is undefined, because Purser's
- * user is not a service account. Throws an IssueError if the check or the write fails.
+ * Checks that the cluster accepts a new token, and writes the token to the hub. Does neither if `obtained` is undefined: Purser's user
+ * is then not a service account. Throws an IssueError if the check or the write fails.
  */
 async function store(run: CredentialRun, registered: RegisteredCluster, obtained: Obtained | undefined): Promise<void> {
   const { clock, credential, state, log, key, users, recorder } = run;

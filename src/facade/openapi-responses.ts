@@ -47,7 +47,7 @@ const ERRORS = {
   '413': 'The body is too large.',
   '415': 'The media type, the charset or the encoding of the body is not supported.',
   '417': 'The Expect header is not 100-continue.',
-  '422': 'A field or a parameter has an invalid value.',
+  '422': 'A required field is missing, or a field or a parameter has an invalid value.',
   '429': 'Too many requests; retry after the time in Retry-After.',
   '431': 'The request headers are larger than 16 KiB.',
   '4XX': 'Another error from the cluster, for example from an admission webhook.',

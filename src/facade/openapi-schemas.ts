@@ -199,7 +199,11 @@ export function toWatchEventSchema(listed: ListedKind): OpenApiSchema {
     description: 'One event of a watch: one line of the stream.',
     oneOf: [
       describeObject('Change to an object.', {
-        type: describeEnum('Type of the change, as visible to the caller.', ['ADDED', 'MODIFIED', 'DELETED']),
+        type: describeEnum('Type of the change, as visible to the caller. The object of a DELETED event is in its last visible state.', [
+          'ADDED',
+          'MODIFIED',
+          'DELETED',
+        ]),
         object: createRef(kind),
       }),
       describeObject('Bookmark with a resource version to resume from.', {

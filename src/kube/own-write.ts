@@ -41,7 +41,7 @@ export class OwnWrite<T extends ApiObject> {
     return isWritten;
   }
 
-  /** Forgets the write. Call it when the informer's object is known to be newer. */
+  /** Forgets the write. Callers must know that the written version is no longer current. */
   forget(): void {
     this.#written = undefined;
     this.#replaced = NONE;

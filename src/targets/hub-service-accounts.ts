@@ -83,7 +83,7 @@ function excessPermission(username: string, { verb = '', group, resource = '', s
   // Clusters are not namespaced.
   const scope = group === RegistryGroup ? '' : ` in namespace ${namespace}`;
   const action = `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${scope}`;
-  const text = `${username} can ${action} on the hub, so a cluster that receives its token could do the same`;
+  const text = `${username} can ${action} on the hub, so a cluster that receives a token of this service account could do the same`;
   return new IssueError('CredentialMissing', `${text}. Remove the permission, or use another service account`, { isLasting: false });
 }
 

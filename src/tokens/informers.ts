@@ -56,14 +56,19 @@ export function createTokenInformers({
     requesters: combineInformers(
       selections.map((selection) =>
         createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({
-          metadata: requesterIdentityOf(metadata),
+          metadata: reduceRequesterMetadata(metadata),
         })),
       ),
     ),
   };
 }
 
-function requesterIdentityOf({ namespace, name, uid, resourceVersion }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
+function reduceRequesterMetadata({
+  namespace,
+  name,
+  uid,
+  resourceVersion,
+}: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
   return { name, uid, resourceVersion, namespace };
 }
 

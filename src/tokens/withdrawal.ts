@@ -105,7 +105,8 @@ function toPendingFields(
 
 /** Interval between reviews of a refused token, in milliseconds; RBAC is watched, other authorizers are not. */
 const FORBIDDEN_MS = 300_000;
-const UNEXPECTED_MS = 1_000;
+/** First interval between reviews after an unexpected refusal, in milliseconds. */
+const FIRST_INTERVAL_MS = 1_000;
 
 /**
  * Returns the delay before the next review, in milliseconds: short after an unexpected refusal, because a new binding can reach Purser
@@ -113,7 +114,7 @@ const UNEXPECTED_MS = 1_000;
  */
 function nextReviewMs({ tracked }: TokenRun, { isUnexpected }: Refusal): number {
   if (!isUnexpected) return FORBIDDEN_MS;
-  return computeExponentialMs(tracked.countUnexpectedRefusal(), { initialMs: UNEXPECTED_MS, maxMs: FORBIDDEN_MS });
+  return computeExponentialMs(tracked.countUnexpectedRefusal(), { initialMs: FIRST_INTERVAL_MS, maxMs: FORBIDDEN_MS });
 }
 
 const HELD_MS = 60_000;

@@ -95,7 +95,15 @@ describe('requestChange', () => {
     await issueToken();
     await world.forbid();
     expect(await run('rotate', { timeoutMs: 30_000 })).toMatch(
-      /^3: Purser has not handled the request to rotate .* cannot issue clusters\/token/,
+      /^3: Purser has not completed the request to rotate .* cannot issue clusters\/token/,
+    );
+  });
+
+  it('reports that the token is revoked if no new token is issued in time', async () => {
+    await issueToken({ revocation: 'BoundSecret' });
+    await world.forbid();
+    expect(await run('revoke', { timeoutMs: 30_000 })).toMatch(
+      /^3: ManagedToken .* had its token revoked, but Purser has not issued a new token.* cannot issue clusters\/token/,
     );
   });
 

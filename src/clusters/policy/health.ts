@@ -56,7 +56,8 @@ export function parseHealth(conditions: readonly ClusterCondition[]): Health | u
 }
 
 /**
- * Returns the conditions of a status with these findings. Transition times come from `previous`; conditions of other types are dropped.
+ * Returns the conditions of a status with these findings. A condition whose status has not changed keeps its transition time from
+ * `previous`. Drops conditions of other types.
  */
 export function toConditions(findings: Findings, previous: readonly ClusterCondition[], now: number): readonly ClusterCondition[] {
   return [...clusterConditions.keys()].flatMap((type) => {

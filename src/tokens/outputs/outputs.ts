@@ -241,7 +241,7 @@ export function keyProblem({ key, from }: NonNullable<SecretSpec['keys']>[number
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))
     return `must not be ${TOKEN_KEY} or a key of the chosen outputs`;
   return isTokenSource(from) && isTokenFree(key)
-    ? 'must not be a key that any output, even one that is not chosen, uses for a value without the token, such as server, if the field from is Token or Kubeconfig'
+    ? 'must not be a key that an output, in spec.secret.outputs or not, uses for a value without the token (for example, server) if the field from is Token or Kubeconfig'
     : undefined;
 }
 

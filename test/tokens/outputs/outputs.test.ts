@@ -137,7 +137,7 @@ describe('keyProblem', () => {
       'server',
       'Token',
       ['Kubeconfig'],
-      'must not be a key that any output, even one that is not chosen, uses for a value without the token, such as server, if the field from is Token or Kubeconfig',
+      'must not be a key that an output, in spec.secret.outputs or not, uses for a value without the token (for example, server) if the field from is Token or Kubeconfig',
     ],
     ['..data', 'CA', ['Token'], 'must be a valid key of a Secret'],
     ['', 'CA', ['Token'], 'must be a valid key of a Secret'],
