@@ -36,7 +36,7 @@ it('reconciles failed ManagedTokens when their cluster recovers, before their ne
   expect(await readyStatus()).toBe('False');
   const due = retryAt(running);
   await world.target.restart();
-  await world.until(async () => (await world.condition('Ready')) === 'True Issued');
+  await world.until(async () => (await world.condition('Ready')) === 'True Issued', { waitsForRequests: true });
   expect(await readyStatus()).toBe('True');
   expect(world.clock.now()).toBeLessThan(due);
 });
@@ -47,6 +47,6 @@ it('reconciles the ManagedTokens of a deleted Cluster', async () => {
   await world.until(async () => (await world.condition('Ready')) === 'True Issued');
   await world.hub.admin.delete(Clusters, { name: world.cluster });
   const removedAt = world.clock.now();
-  await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
+  await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound', { waitsForRequests: true });
   expect(world.clock.now() - removedAt).toBeLessThan(LONG_MS);
 });

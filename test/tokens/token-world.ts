@@ -481,8 +481,11 @@ export class TokenWorld {
     await eventually(check);
   }
 
-  /** Waits for a condition while the simulated clock advances. */
-  async until(isSo: () => Promise<boolean>): Promise<void> {
+  /**
+   * Waits for a condition while the simulated clock advances. With `waitsForRequests`, the clock stands still while a request is in
+   * progress, so that a busy machine does not delay the controller in simulated time; every request must then get a response.
+   */
+  async until(isSo: () => Promise<boolean>, { waitsForRequests = false } = {}): Promise<void> {
     const [start, end] = [this.clock.now(), performance.now() + REAL_PATIENCE_MS];
     let checkedAt = 0;
     // Without a completed request, objects have not changed: most of the time of a test would be spent on reading them.
@@ -496,7 +499,8 @@ export class TokenWorld {
       if (steps > MAX_STEPS && performance.now() > end) throw new Error(`the condition did not become true; ${await this.#evaluated()}`);
       await turns();
       const waitedMs = this.clock.now() - start;
-      if (waitedMs < PATIENCE_MS) this.clock.advance(waitedMs < FINE_MS ? STEP_MS : COARSE_STEP_MS);
+      const mayAdvance = waitedMs < PATIENCE_MS && !(waitsForRequests && this.calls.hasOpen);
+      if (mayAdvance) this.clock.advance(waitedMs < FINE_MS ? STEP_MS : COARSE_STEP_MS);
     }
   }
 

@@ -38,6 +38,11 @@ export class WireCalls {
     return this.#completed;
   }
 
+  /** True while a request is in progress, other than a watch. */
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** Returns the requests with these bearers in order, such as `POST subjectaccessreviews`, without lists and watches. */
   by(...bearers: readonly string[]): readonly string[] {
     return this.#calls
