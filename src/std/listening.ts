@@ -20,7 +20,7 @@ export interface ListeningServer {
   readonly port: number;
   /** URL, for example `https://127.0.0.1:7443`. */
   readonly url: string;
-  /** Resolves when no connection is open, and after `ms` at the latest. */
+  /** Resolves when no connection is open; after `ms` at the latest. */
   whenUnused(ms: number): Promise<void>;
   /** Stops accepting connections, closes idle ones immediately, and closes all others after `graceMs`. */
   close(graceMs: number): Promise<void>;
@@ -32,7 +32,7 @@ export interface ListeningServer {
  */
 const BACKLOG = 4_096;
 
-/** Starts to listen. Rejects if the port is not available. */
+/** Starts to listen. Rejects if the address or the port is not available. */
 export async function listen(server: Server, { port, host, clock, report }: ListenOptions): Promise<ListeningServer> {
   // By default, Node silently drops headers beyond a maximum count. The total size of headers has its own limit.
   server.maxHeadersCount = 0;
@@ -53,7 +53,7 @@ export async function listen(server: Server, { port, host, clock, report }: List
   return {
     port: bound,
     url: `${server instanceof TlsServer ? 'https' : 'http'}://${toAuthority(host, bound)}`,
-    whenUnused: (ms) => waitUntilEmpty(sockets, clock, ms),
+    whenUnused: (ms) => waitUntilUnused(server, sockets, clock, ms),
     async close(graceMs) {
       const closed = new Promise((resolve) => server.close(resolve));
       const cancel = clock.wakeAfter(graceMs, () => sockets.forEach((socket) => socket.destroy()));
@@ -63,20 +63,22 @@ export async function listen(server: Server, { port, host, clock, report }: List
   };
 }
 
-function waitUntilEmpty(sockets: ReadonlySet<Socket>, clock: Clock, ms: number): Promise<void> {
+function waitUntilUnused(server: Server, sockets: ReadonlySet<Socket>, clock: Clock, ms: number): Promise<void> {
   if (sockets.size === 0 || ms <= 0) return Promise.resolve();
   return new Promise((resolve) => {
-    const cancel = clock.wakeAfter(ms, resolve);
-    const check = () => {
-      if (sockets.size > 0) return;
+    const follow = (socket: Socket) => socket.once('close', () => sockets.size === 0 && end());
+    const cancel = clock.wakeAfter(ms, () => end());
+    const end = () => {
       cancel();
+      server.off('connection', follow);
       resolve();
     };
-    for (const socket of sockets) socket.once('close', check);
+    sockets.forEach(follow);
+    server.on('connection', follow);
   });
 }
 
-/** Returns the host and port of the URL. The host is 127.0.0.1 for a server on all addresses. */
+/** Returns the host and port of the URL. If `host` is undefined or empty, the URL contains 127.0.0.1. */
 function toAuthority(host: string = '', port: number): string {
   return `${host.includes(':') ? `[${host}]` : host || '127.0.0.1'}:${port}`;
 }

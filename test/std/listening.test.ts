@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/std/clock.ts';
 import { type ListeningServer, listen } from '../../src/std/listening.ts';
+import { eventually } from '../contract/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 
 let listening: ListeningServer | undefined;
@@ -28,6 +29,10 @@ async function openSocket(port: number, text = ''): Promise<Socket> {
   await once(socket, 'connect');
   socket.write(text);
   return socket;
+}
+
+async function countConnections(server: Server): Promise<number> {
+  return await new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
 }
 
 /** Opens connections in a thread and stores their number when all are connected. */
@@ -57,6 +62,21 @@ describe('listen', () => {
 
   it('returns an https URL for a TLS server', async () => {
     expect((await up(createSecureServer(OK))).url).toMatch(/^https:/);
+  });
+
+  it('becomes unused when the last connection closes, even if it was opened during the wait', async () => {
+    const server = createServer(OK);
+    const opened = await up(server, '127.0.0.1', new FakeClock());
+    const first = await openSocket(opened.port);
+    let isUnused = false;
+    const unused = opened.whenUnused(60_000).then(() => (isUnused = true));
+    const [second] = await Promise.all([openSocket(opened.port), once(server, 'connection')]);
+    expect(await countConnections(server)).toBe(2);
+    first.destroy();
+    await eventually(async () => expect(await countConnections(server)).toBe(1));
+    expect(isUnused).toBe(false);
+    second.destroy();
+    await unused;
   });
 
   it('rejects a port that is in use', async () => {
