@@ -13,10 +13,11 @@ import type { StoredToken } from './policy/spec.ts';
 import type { TokenDeps } from './run.ts';
 
 /**
- * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. A deletion or a removal in progress is due
- * now, as is a revocation or an uncertain permission of an issued token; a renewal, a changed spec or a requested rotation is due within a
- * minute, a first token within a minute or, in a large namespace, later; any other reconcile within ten minutes. No deadline of an issued
- * token is later than its expiry.
+ * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. Deadlines:
+ * - now for a deletion, a removal in progress, and a revocation or an uncertain permission of an issued token;
+ * - a minute for a due renewal, a changed spec, a requested rotation and a first token; longer for a first token in a large namespace;
+ * - ten minutes for any other reconcile.
+ * No deadline of an issued token is later than its expiry.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const { tokenKey = key, lane } = parseDeletionKey(key) ?? {};
@@ -24,7 +25,7 @@ export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const tenant = namespaceOf(key);
   if (token === undefined) return { lane: lane ?? SHARED_LANE, tenant, deadlineAt: Infinity };
   const needsReview = deps.authorizer.needsReview(token);
-  return { lane: lane ?? selectNextLane(token, needsReview, deps), tenant, deadlineAt: deadlineOf(token, needsReview, deps) };
+  return { lane: lane ?? selectNextLane(token, needsReview, deps), tenant, deadlineAt: computeDeadlineAt(token, needsReview, deps) };
 }
 
 function selectNextLane(token: StoredToken, needsReview: boolean, { view, memory }: PriorityDeps): string {
@@ -50,9 +51,9 @@ export function laneOfCluster(registered: RegisteredCluster | undefined): string
 /** Lane of runs that dial no cluster. */
 export const SHARED_LANE = '';
 
-/** Returns the expiry of the token in the Secret of a ManagedToken; undefined if the Secret holds no token. */
-export function expiryOf(token: StoredToken | undefined, view: HubView): number | undefined {
-  return token && holdingOf(token, view)?.record.expiresAt;
+/** Returns the expiry of the token in the Secret of a ManagedToken; undefined if the Secret holds no token, or no valid record. */
+export function findExpiry(token: StoredToken | undefined, view: HubView): number | undefined {
+  return token && findHolding(token, view)?.record.expiresAt;
 }
 
 type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authorizer' | 'memory'>;
@@ -65,14 +66,14 @@ const DUE_MS = 60_000;
 /** Deadline for every other reconcile, in milliseconds. */
 const OTHER_MS = 600_000;
 
-function deadlineOf(token: StoredToken, needsReview: boolean, { view, clock, memory }: PriorityDeps): number {
+function computeDeadlineAt(token: StoredToken, needsReview: boolean, { view, clock, memory }: PriorityDeps): number {
   const now = clock.now();
   const { deletionTimestamp, namespace } = token.metadata;
-  const holding = holdingOf(token, view);
+  const holding = findHolding(token, view);
   if (deletionTimestamp !== undefined || memory.of(token.metadata.uid).isRemoved) return now;
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
-  if (requestOf(token, Annotation.revoke) !== record.revokeRequest || needsReview) return now;
+  if (isPending(requestOf(token, Annotation.revoke), record.revokeRequest) || needsReview) return now;
   // A ManagedToken that is reconciled early may wait until its renewal is due, but not much longer.
   const dueAt = isRequested(token, record) ? now : Math.max(renewAt, now);
   return Math.min(record.expiresAt, dueAt + DUE_MS, now + OTHER_MS);
@@ -81,7 +82,12 @@ function deadlineOf(token: StoredToken, needsReview: boolean, { view, clock, mem
 /** Returns whether a new spec or a rotate request is pending. */
 function isRequested(token: StoredToken, { rotateRequest }: TokenRecord): boolean {
   const isNew = token.metadata.generation !== token.status?.observedGeneration;
-  return isNew || requestOf(token, Annotation.rotate) !== rotateRequest;
+  return isNew || isPending(requestOf(token, Annotation.rotate), rotateRequest);
+}
+
+/** Returns whether a request is pending. After a user has removed its annotation, a request is no longer pending. */
+function isPending(request: string | undefined, recorded: string | undefined): boolean {
+  return request !== undefined && request !== recorded;
 }
 
 /** Record of the token in a Secret, and the time of renewal. */
@@ -90,7 +96,7 @@ interface Holding {
   readonly renewAt: number;
 }
 
-function holdingOf(token: StoredToken, { secrets }: HubView): Holding | undefined {
+function findHolding(token: StoredToken, { secrets }: HubView): Holding | undefined {
   const secret = secrets.get(secretKeyOf(token));
   const record = secret?.tokenDigest === undefined ? undefined : parseRecord(secret.metadata.annotations);
   return record && { record, renewAt: parseTimestamp(secret?.metadata.annotations?.[Annotation.renewAt]) ?? record.issuedAt };

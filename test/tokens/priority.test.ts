@@ -21,10 +21,20 @@ interface Case {
   readonly metadata?: object;
   readonly observedGeneration?: number;
   readonly crowd?: number;
+  /** Value of the last `revoke` and `rotate` requests in the record. */
+  readonly recorded?: string;
 }
 
 /** Returns the deadline of a ManagedToken in milliseconds from now. Without `expiresInMs` it has no token. */
-function deadline({ expiresInMs, renewInMs = HOUR, needsReview = false, metadata = {}, observedGeneration = 1, crowd = 1 }: Case): number {
+function deadline({
+  expiresInMs,
+  renewInMs = HOUR,
+  needsReview = false,
+  metadata = {},
+  observedGeneration = 1,
+  crowd = 1,
+  recorded,
+}: Case): number {
   const at = (ms: number) => new Date(NOW + ms).toISOString();
   const token = {
     metadata: { name: 'ci', namespace: 'team', generation: 1, ...metadata },
@@ -47,6 +57,7 @@ function deadline({ expiresInMs, renewInMs = HOUR, needsReview = false, metadata
     [Annotation.expiresAt]: at(expiresInMs ?? 0),
     [Annotation.renewAt]: at(renewInMs),
     [Annotation.issuedFor]: JSON.stringify(issuedFor),
+    ...(recorded && { [Annotation.revokeRequest]: recorded, [Annotation.rotateRequest]: recorded }),
   };
   const secret = expiresInMs === undefined ? undefined : { metadata: { annotations }, tokenDigest: 'a digest' };
   const { cluster, credential } = registered({ servers: ['https://one.example.com'] });
@@ -102,6 +113,7 @@ describe('priorityOf', () => {
   it.each<[string, Case, number]>([
     ['a permission in doubt', { expiresInMs: YEAR, needsReview: true }, 0],
     ['a requested revocation', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.revoke]: 'now' } } }, 0],
+    ['a reconcile after the annotations of handled requests were removed', { expiresInMs: YEAR, recorded: 'now' }, 10 * MINUTE],
     ['a deletion', { expiresInMs: YEAR, metadata: { deletionTimestamp: '2026-03-01T11:00:00Z' } }, 0],
     ['a renewal shortly before the expiry', { expiresInMs: 5_000, renewInMs: -MINUTE }, 5_000],
     ['a token that has expired', { expiresInMs: -5_000, renewInMs: -MINUTE }, -5_000],
