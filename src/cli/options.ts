@@ -1,4 +1,4 @@
-// Options that several commands share, with kubectl's names.
+// Options that several commands share.
 
 import { Option } from 'commander';
 import { DefaultNamespace, Label, OwnServiceAccounts } from '../api/names.ts';
@@ -102,9 +102,10 @@ export function defineTimeoutOption(initial: string, description: string): Optio
 const ISSUABLE_NAMESPACES = 'namespaces of the service accounts that Purser can issue tokens for';
 
 const timeout: Parser<number> = (text) => {
+  let ms = -1;
   try {
-    return parseDuration(text);
-  } catch {
-    throw new ValueError('a duration such as 2m');
-  }
+    ms = parseDuration(text);
+  } catch {}
+  if (ms < 0) throw new ValueError('a duration such as 2m');
+  return ms;
 };

@@ -47,6 +47,7 @@ describe('shared options', () => {
     ],
     [['-o', 'xml'], '--output must be one of table, wide, json, yaml, name, not "xml"'],
     [['--timeout', 'soon'], '--timeout must be a duration such as 2m, not "soon"'],
+    [['--timeout=-5s'], '--timeout must be a duration such as 2m, not "-5s"'],
   ])('rejects %j', (args, message) => {
     expect(() => parse(...args)).toThrow(message);
   });
