@@ -39,7 +39,7 @@ describe('untrusted response from the target', () => {
   it.each<readonly [string, WireHandler]>([
     ['an HTML page', text('<html></html>')],
     ['truncated JSON', text('{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"ey')],
-    ['100 MB', (_request, reply) => reply.text(201, ' '.repeat(100 << 20))],
+    ['10 MB', (_request, reply) => reply.text(201, ' '.repeat(10 << 20))],
     ['a token for another service account', changed({ claims: { sub: 'system:serviceaccount:kube-system:admin' } })],
     ['a token for other audiences', changed({ claims: { aud: ['others'] } })],
     ['an expired token', changed({ claims: { exp: past } })],
