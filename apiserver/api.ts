@@ -9,7 +9,7 @@ import type { TrustedTokenVerifier } from './access/trusted-issuer.ts';
 import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/endpoint.ts';
 import { customResourceDefinitionKind } from './kinds/definition.ts';
-import { resourceOf } from './kinds/kind.ts';
+import { toResource } from './kinds/kind.ts';
 import { builtInKinds, KindRegistry } from './kinds/registry.ts';
 import { ALL_RESOURCES, type ObjectStore } from './storage/object-store.ts';
 
@@ -58,19 +58,19 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trus
     nameSuffix: () => Array.from({ length: 5 }, () => NAME_CHARACTERS[randomInt(NAME_CHARACTERS.length)]).join(''),
     waitForRevision: (revision) => waitForRevision(store, clock, revision),
     serve(group, plural, kind) {
-      const resource = resourceOf({ group, plural });
+      const resource = toResource({ group, plural });
       if (registry.findByResource(resource) === undefined) servedSince.set(resource, store.revision);
       registry.set(group, plural, kind);
     },
-    watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,
+    watchableSince: (kind) => servedSince.get(toResource(kind)) ?? startedAt,
   };
 }
 
 /** Returns the object store as the source of objects for access control. */
 function createObjectSource(store: ObjectStore): ObjectSource {
   return {
-    get: (group, plural, namespace, name) => store.get(resourceOf({ group, plural }), namespace === '' ? name : `${namespace}/${name}`),
-    list: (group, plural, namespace) => store.list(resourceOf({ group, plural }), namespace),
+    get: (group, plural, namespace, name) => store.get(toResource({ group, plural }), namespace === '' ? name : `${namespace}/${name}`),
+    list: (group, plural, namespace) => store.list(toResource({ group, plural }), namespace),
   };
 }
 

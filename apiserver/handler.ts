@@ -32,7 +32,7 @@ export async function handle(deps: HandlerDeps, incoming: IncomingRequest): Prom
   const warnings: string[] = [];
   const url = parseUrl(incoming.url);
   if (url === undefined) return BAD_URL;
-  const preferences = preferencesOf(incoming, url.query);
+  const preferences = toPreferences(incoming, url.query);
   const reply = await respond(deps, incoming, url, { preferences, warn: (text) => void warnings.push(text) });
   return {
     ...reply,
@@ -58,7 +58,7 @@ async function respond(deps: HandlerDeps, incoming: IncomingRequest, url: Reques
   }
 }
 
-/** Maximum number of attempts for a read. A read is repeated after a failed commit, because it may have returned the undone writes. */
+/** Maximum number of attempts for a read. A read is repeated after a failed commit, because its response may contain undone writes. */
 const READ_ATTEMPTS = 5;
 
 /** Responds after the commit. Errors wait too: they can contain stored state, such as the name of an existing object. */
@@ -106,7 +106,7 @@ async function admit(deps: HandlerDeps, incoming: IncomingRequest, { path, query
   };
 }
 
-function preferencesOf(incoming: IncomingRequest, query: URLSearchParams): Preferences {
+function toPreferences(incoming: IncomingRequest, query: URLSearchParams): Preferences {
   return {
     accept: headerOf(incoming, 'accept'),
     userAgent: headerOf(incoming, 'user-agent'),

@@ -1,4 +1,4 @@
-// Requests: verb, resource and name from the method and URL, and the request after authentication.
+// Received and authorized requests; parses the verb, resource and name from the method and URL.
 
 import { validatePathSegment } from '../src/kubernetes/names.ts';
 import { findRequiredName, parseFieldSelector } from '../src/kubernetes/selectors/field-selector.ts';
@@ -41,7 +41,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Parses the verb and the resource or path of a request. Ignores slashes around `path`, which is percent-decoded like Go's URL.Path. */
+/** Parses the verb and the resource or path of a request. `path` is percent-decoded; slashes around a resource's path are ignored. */
 export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const [prefix, ...segments] = path.replace(/^\/+|\/+$/g, '').split('/');
   // The core group has no name in paths.
@@ -73,7 +73,7 @@ function parseVerbAndName(verb: string, name: string, query: URLSearchParams): {
   return { verb: readFlag(query, 'watch') ? 'watch' : 'list', name: findNameInSelector(query) };
 }
 
-/** Returns the name that a field selector requires; empty if none. A list or watch with such a selector is authorized for that name. */
+/** Returns the name that the field selector requires; empty for no name or an invalid name. A list or watch is authorized for that name. */
 function findNameInSelector(query: URLSearchParams): string {
   try {
     const name = findRequiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';

@@ -12,7 +12,7 @@ export function isSameValue(a: unknown, b: unknown): boolean {
   return isFields(a) && isFields(b) && hasSameFields(a, b);
 }
 
-/** Returns an own field of an object; undefined for inherited names such as `constructor`. */
+/** Returns an own field of an object; undefined for a missing field, even if its name is inherited, such as `constructor`. */
 export function fieldOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

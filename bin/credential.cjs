@@ -1,5 +1,5 @@
-// Prints the cached credential of `purser credential` with the Node that runs the launcher: kubectl runs the plugin for every command, and
-// another process would take longer.
+// Prints the cached credential of `purser credential` in the process of the launcher: kubectl runs the plugin for every command, and the
+// start of another process would take longer.
 'use strict';
 
 const { existsSync } = require('fs');

@@ -9,17 +9,17 @@ const { join } = require('path');
 /** Minimum major version of Node that runs the command line. */
 const REQUIRED_MAJOR = 24;
 const ROOT = join(__dirname, '..');
-const MAJOR = Number.parseInt(process.versions.node, 10);
+const NODE_MAJOR = Number.parseInt(process.versions.node, 10);
 
 /** Runs the command line with the arguments. Prints a cached credential without loading the command line. */
 function launch(args) {
   // The launcher itself has no dynamic import, which is a syntax error for a very old Node.
-  if (args[0] !== 'credential' || MAJOR < 20) return launchCommand(args);
+  if (args[0] !== 'credential' || NODE_MAJOR < 20) return launchCommand(args);
   void require('./credential.cjs').printCached(ROOT, args.slice(1), () => launchCommand(args));
 }
 
 function launchCommand(args) {
-  if (MAJOR < REQUIRED_MAJOR) return launchWith(findInstalledNode(), args);
+  if (NODE_MAJOR < REQUIRED_MAJOR) return launchWith(findInstalledNode(), args);
   require('module').enableCompileCache(join(ROOT, 'node_modules/.cache/compiled'));
   const source = join(ROOT, 'apiserver/dev/purser.ts');
   const isCheckout = existsSync(source);
@@ -46,11 +46,11 @@ function findInstalledNode() {
   }
 }
 
-/** Runs the command line with another Node; forwards signals and the exit code. */
+/** Runs the command line with another Node, and forwards signals and the exit code. Exits with 2 if `node` is undefined. */
 function launchWith(node, args) {
   if (node === undefined) {
     process.stderr.write(
-      `purser: requires Node ${REQUIRED_MAJOR}, found ${process.version}. Install Node ${REQUIRED_MAJOR} from nodejs.org or, on Linux, run npm install with --include=optional\n`,
+      `purser: requires Node ${REQUIRED_MAJOR} or later, found ${process.version}. Install Node ${REQUIRED_MAJOR} from nodejs.org or, on Linux, run npm install with --include=optional\n`,
     );
     process.exit(2);
   }

@@ -9,11 +9,11 @@ export interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** Returns the template of an object, wrapped in the given conditions and those of its kind. */
+/** Returns the template of an object, wrapped in the given conditions, those of its kind, and the loop that repeats it. */
 export function toConditionalTemplate(object: Manifest, conditions: readonly string[]): string {
   const all = [...conditions, ...(KIND_CONDITIONS[object.kind] ?? []), ...(belongsToOwnCA(object) ? [OWN_CA] : [])];
   const ifAll = all.length === 1 ? `if ${all[0]}` : `if and ${all.map((each) => `(${each})`).join(' ')}`;
-  const openings = [...(all.length > 0 ? [ifAll] : []), ...rangesOf(object)];
+  const openings = [...(all.length > 0 ? [ifAll] : []), ...toLoops(object)];
   const lines = (tags: readonly string[]) => tags.map((tag) => `{{- ${tag} }}\n`).join('');
   return `${lines(openings)}---\n${toTemplate(object)}${lines(openings.map(() => 'end'))}`;
 }
@@ -26,9 +26,9 @@ export function toTemplate(object: Manifest): string {
   return placeholders.fill(document.toString({ lineWidth: 0 }).replaceAll('{{', '{{ "{{" }}'));
 }
 
-/** Returns the loop over the values for which the chart repeats an object; empty for an object that is not repeated. */
-function rangesOf({ kind, metadata }: Manifest): readonly string[] {
-  if (kind === 'ServiceAccount' && metadata.name === FEDERATED) return [`range $serviceAccount := ${FEDERATED_VALUES}`];
+/** Returns a list with the loop over the values for which the chart repeats an object; empty for an object that is not repeated. */
+function toLoops({ kind, metadata }: Manifest): readonly string[] {
+  if (kind === 'ServiceAccount' && metadata.name === FEDERATED_ACCOUNT) return [`range $serviceAccount := ${FEDERATED_VALUES}`];
   const named = NAMED_NAMESPACES.get(metadata.namespace);
   return named === undefined ? [] : [`range $namespace := ${named}`];
 }
@@ -47,7 +47,7 @@ function belongsToOwnCA({ kind, metadata }: Manifest): boolean {
 
 const FACADE_CERTIFICATE = 'purser-facade';
 /** Example service account for federation in the kustomizations. */
-const FEDERATED = 'purser-federated';
+const FEDERATED_ACCOUNT = 'purser-federated';
 /** Chart expression for the configured service accounts for federation. */
 const FEDERATED_VALUES = '$.Values.federation.serviceAccounts';
 const FEDERATION = 'purser-federation';
@@ -80,7 +80,10 @@ class Placeholders {
     return `VALUE-${this.#fillings.push(filling) - 1}-`;
   }
 
-  /** Returns a placeholder for lines: the only key of an object, or an item of a list. INDENT is replaced with their indentation. */
+  /**
+   * Returns a placeholder for lines: a key of an object, with the value null, or an item of a list. In the lines, INDENT stands for the
+   * indentation of the placeholder, and DEEPER for that of a nested value.
+   */
   lines(...filling: readonly string[]): string {
     return `LINES-${this.#fillings.push(filling.join('\n')) - 1}-`;
   }
@@ -113,7 +116,7 @@ class Placeholders {
 /** Replaces names with chart expressions at all depths. */
 function replaceNames(value: unknown, placeholders: Placeholders): unknown {
   if (NAMED_NAMESPACES.has(value)) return placeholders.value('{{ $namespace }}');
-  if (value === FEDERATED) return placeholders.value('{{ $serviceAccount }}');
+  if (value === FEDERATED_ACCOUNT) return placeholders.value('{{ $serviceAccount }}');
   if (typeof value === 'string') {
     const replace = (text: string, [name, filling]: readonly [string, string]) =>
       text.includes(name) ? text.replaceAll(name, placeholders.value(filling)) : text;
@@ -142,13 +145,13 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
   RoleBinding: (document, placeholders, { metadata }) => {
     const isForBothParts = metadata.name === 'purser-credentials' || metadata.name === FEDERATION;
     if (metadata.namespace === OWN_NAMESPACE && metadata.name !== FEDERATION) return;
-    if (isForBothParts) document.setIn(['subjects'], { [placeholders.lines(BOTH_PARTS)]: null });
+    if (isForBothParts) document.setIn(['subjects'], { [placeholders.lines(BOTH_SUBJECTS)]: null });
     else {
       const part = metadata.name.startsWith('purser-facade') ? 'purser-facade' : 'purser-controller';
       document.setIn(['subjects', 0, 'name'], placeholders.value(`{{ if $.Values.apart }}${part}{{ else }}purser{{ end }}`));
     }
   },
-  // Only the Service of the façade is configurable; the metrics Service is for the hub.
+  // Only the Service of the façade is configurable; Prometheus on the hub uses the other one, purser-metrics.
   Service: (document, placeholders, { metadata }) => {
     if (metadata.name !== 'purser') return;
     document.setIn(['metadata', placeholders.optional('annotations', '$.Values.facade.service.annotations')], null);
@@ -163,7 +166,7 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
   },
   // The annotations are for the service accounts that Purser runs as, not for those for federation.
   ServiceAccount: (document, placeholders, { metadata }) => {
-    if (metadata.name === FEDERATED) return;
+    if (metadata.name === FEDERATED_ACCOUNT) return;
     document.setIn(['metadata', placeholders.optional('annotations', '$.Values.serviceAccount.annotations')], null);
   },
   Ingress: (document, placeholders) => {
@@ -194,7 +197,8 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
   },
 };
 
-const BOTH_PARTS = `{{- range ternary (list "purser-controller" "purser-facade") (list "purser") $.Values.apart }}
+/** Subjects of a binding for the service accounts of the controller and of the façade. */
+const BOTH_SUBJECTS = `{{- range ternary (list "purser-controller" "purser-facade") (list "purser") $.Values.apart }}
 - kind: ServiceAccount
   name: {{ . }}
   namespace: {{ $.Release.Namespace }}

@@ -45,7 +45,7 @@ export function generateTemplates(kustomize: Kustomize): ReadonlyMap<string, str
 
 const BANNER = '# Generated from the kustomizations by `npm run generate:chart`; do not edit.\n';
 
-/** Kustomizations that replace objects of the base if their condition is true. */
+/** Kustomizations that add, replace or remove objects of the base if their condition is true. */
 const VARIANTS = [
   { path: 'overlays/apart', condition: '$.Values.apart' },
   { path: 'overlays/namespaces', condition: '$.Values.namespaces' },

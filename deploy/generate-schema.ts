@@ -14,7 +14,7 @@ export async function generateSchema(): Promise<string> {
 }
 
 /** Options that the chart sets itself, or that would conflict with its ports, probes or roles. */
-const TAKEN: ReadonlySet<string> = new Set([
+const TAKEN_OPTIONS: ReadonlySet<string> = new Set([
   'bind-address',
   'components',
   'facade-port',
@@ -30,7 +30,7 @@ const TAKEN: ReadonlySet<string> = new Set([
 ]);
 
 function createOptionsSchema(): object {
-  const given = Object.entries<Option>(OPTIONS).filter(([name, { localOnly }]) => !TAKEN.has(name) && !localOnly);
+  const given = Object.entries<Option>(OPTIONS).filter(([name, { localOnly }]) => !TAKEN_OPTIONS.has(name) && !localOnly);
   return {
     type: 'object',
     additionalProperties: false,

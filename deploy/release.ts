@@ -1,6 +1,7 @@
-// `npm run release`: writes the files of a release into the `release` folder: the image, the manifests, the chart, the npm package, the
-// software bill of materials, samples, and checksums. Needs kubectl and helm on the PATH, and Docker 25 or buildah for the image.
-//   --output FOLDER  writes into this folder instead
+// `npm run release`: empties the `release` folder, and writes the files of a release into it: the image, the manifests, the chart, the npm
+// package, the software bill of materials, samples, and checksums. Needs kubectl and helm on the PATH, and Docker 25 or buildah for the
+// image.
+//   --output FOLDER  empties and uses this folder instead
 //   --image FILE     uses this OCI archive instead of building the image
 
 import { execFileSync, spawnSync } from 'node:child_process';

@@ -2,11 +2,11 @@
 
 import { askUser } from './cli/ask.ts';
 import type { CommandHost } from './cli/command.ts';
-import { handleInterrupts, INTERRUPTED } from './cli/interrupt.ts';
+import { handleInterrupts, INTERRUPTED_EXIT_CODE } from './cli/interrupt.ts';
 import type { Programs } from './cli/serve.ts';
 import { systemClock } from './std/clock.ts';
 
-/** Runs a command line. `dev` starts a local run; undefined in the image. Imports only the modules that the command needs. */
+/** Runs a command line, and sets the exit code of the process. `dev` starts a local run; undefined in the image. */
 export async function main(args: readonly string[], dev?: Programs['dev']): Promise<void> {
   const interruption = handleInterrupts(process, systemClock);
   const host: CommandHost = {
@@ -33,7 +33,7 @@ export async function main(args: readonly string[], dev?: Programs['dev']): Prom
   };
   const { COMPLETE, run } = await import('./cli/purser.ts');
   const code = await run(args, host, programs);
-  if (interruption.signal.aborted) process.exit(INTERRUPTED);
+  if (interruption.signal.aborted) process.exit(INTERRUPTED_EXIT_CODE);
   // Do not wait for a running credential plugin: the shell waits until this process exits.
   if (args[0] === COMPLETE) process.exit(code);
   process.exitCode = code;

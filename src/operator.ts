@@ -12,7 +12,7 @@ import { systemClock } from './std/clock.ts';
 import { omitUndefined } from './std/omit-undefined.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
-/** Maximum time for the shutdown, in milliseconds. After its preStop hook, the Deployment leaves 35 seconds until the process is killed. */
+/** Maximum time for the shutdown, in milliseconds. The Deployment's grace period leaves 35 seconds after the preStop hook. */
 const STOP_MS = 30_000;
 /** Maximum time for running reconciles to finish at shutdown, in milliseconds. */
 const DRAIN_MS = 20_000;

@@ -27,7 +27,7 @@ export async function authenticate(
   now: number,
 ): Promise<Authentication> {
   const token = parseBearerToken(authorization);
-  if (token === undefined) return { type: 'accepted', user: ANONYMOUS, audiences };
+  if (token === undefined) return { type: 'accepted', user: ANONYMOUS_USER, audiences };
   const known = authenticators.staticTokens.get(token);
   const own = audiences.filter((audience) => authenticators.audiences.includes(audience));
   if (known !== undefined && own.length > 0) return { type: 'accepted', user: withAuthenticatedGroup(known), audiences: own };
@@ -39,7 +39,7 @@ export async function authenticate(
   return { type: 'rejected', reason: aggregate(reasons) };
 }
 
-const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+const ANONYMOUS_USER: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 const INVALID_TOKEN = 'invalid bearer token';
 
 /** Returns the token in a `Bearer TOKEN` header; undefined if there is none. kube-apiserver ignores words after the token. */

@@ -1,4 +1,4 @@
-// Default roles and bindings of a new cluster, for the resources that this server serves.
+// Default roles and bindings, which the server creates at startup if they are missing. They cover only resources that this server serves.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { PolicyRule } from '../../src/kubernetes/rbac.ts';

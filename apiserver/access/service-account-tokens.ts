@@ -133,7 +133,7 @@ function toUser({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
   };
 }
 
-/** Tolerated clock skew, also for the deletionTimestamp of a service account or bound object that finalizers keep. */
+/** Tolerated clock skew of the times in claims, and of the deletionTimestamp of an object that finalizers keep, in milliseconds. */
 const LEEWAY_MS = 60_000;
 
 function toRejection(reason: string): TokenVerdict {

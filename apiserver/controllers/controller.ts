@@ -15,6 +15,6 @@ export function createSystemWriter(manager: string): Writer {
 }
 
 /** Returns the target of a request for an object or one of its subresources. */
-export function targetOf(kind: Kind, { metadata: { namespace = '', name = '' } }: KubeObject, subresource = ''): RequestTarget {
+export function toTarget(kind: Kind, { metadata: { namespace = '', name = '' } }: KubeObject, subresource = ''): RequestTarget {
   return { kind, namespace, name, subresource };
 }

@@ -5,10 +5,10 @@ import { toCustomKind, toServedKind } from '../kinds/custom.ts';
 import { CLEANUP_FINALIZER, type CustomResourceDefinition, customResourceDefinitionKind, establish } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { ALL_RESOURCES, type StoredObject } from '../storage/object-store.ts';
-import { type Api, storeOf } from '../verbs/api.ts';
+import { type Api, openStore } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { createSystemWriter, type Stop, targetOf } from './controller.ts';
+import { createSystemWriter, type Stop, toTarget } from './controller.ts';
 
 const RESOURCE = 'apiextensions.k8s.io/customresourcedefinitions';
 const WRITER = createSystemWriter('kube-apiserver');
@@ -38,7 +38,7 @@ function reconcile(api: Api, definition: StoredDefinition): void {
   api.serve(group, names.plural, toServedKind(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
   const next = establish(definition, formatTimestamp(api.now()));
-  if (next !== definition) updateObject(api, targetOf(customResourceDefinitionKind, definition, 'status'), next, WRITER);
+  if (next !== definition) updateObject(api, toTarget(customResourceDefinitionKind, definition, 'status'), next, WRITER);
 }
 
 /** Deletes the custom resources of a terminating definition; removes the cleanup finalizer when none of them is left. */
@@ -50,14 +50,14 @@ function cleanUp(api: Api, definition: StoredDefinition): void {
   const { finalizers: _, ...metadata } = live.metadata;
   const others = finalizers.filter((name) => name !== CLEANUP_FINALIZER);
   const released = { ...live, metadata: others.length === 0 ? metadata : { ...metadata, finalizers: others } };
-  updateObject(api, targetOf(customResourceDefinitionKind, live), released, WRITER);
+  updateObject(api, toTarget(customResourceDefinitionKind, live), released, WRITER);
 }
 
 /** Deletes all objects of a kind; returns false while finalizers keep some of them. */
 function deleteAll(api: Api, kind: Kind): boolean {
-  const objects = () => storeOf(api, kind).list('') ?? [];
+  const objects = () => openStore(api, kind).list('') ?? [];
   for (const object of objects()) {
-    if (object.metadata.deletionTimestamp === undefined) deleteObject(api, targetOf(kind, object), { dryRun: false });
+    if (object.metadata.deletionTimestamp === undefined) deleteObject(api, toTarget(kind, object), { dryRun: false });
   }
   return objects().length === 0;
 }

@@ -2,13 +2,13 @@
 
 import type { OwnerReference } from '../../src/kubernetes/object.ts';
 import { parseGroupVersion } from '../../src/kubernetes/wire/group-version-kind.ts';
-import { resourceOf } from '../kinds/kind.ts';
+import { toResource } from '../kinds/kind.ts';
 import type { KindRegistry } from '../kinds/registry.ts';
 import { ALL_RESOURCES, type StoredObject } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { createSystemWriter, type Stop, targetOf } from './controller.ts';
+import { createSystemWriter, type Stop, toTarget } from './controller.ts';
 
 interface Location {
   readonly resource: string;
@@ -67,7 +67,7 @@ class OwnerGraph {
     const { group, version } = parseGroupVersion(apiVersion);
     const kind = this.#registry.findKind(group, version, named);
     if (kind === undefined || (kind.namespaced && namespace === '')) return undefined;
-    return { resource: resourceOf(kind), key: kind.namespaced ? `${namespace}/${name}` : name };
+    return { resource: toResource(kind), key: kind.namespaced ? `${namespace}/${name}` : name };
   }
 
   #unlink(uid: string): void {
@@ -85,7 +85,7 @@ export function collectGarbage(api: Api): Stop {
   const graph = new OwnerGraph(api.registry);
   const stored = api.store
     .resources()
-    .flatMap((resource) => api.store.list(resource).map((object) => ({ location: { resource, key: keyOf(object) }, object })));
+    .flatMap((resource) => api.store.list(resource).map((object) => ({ location: { resource, key: toKey(object) }, object })));
   for (const { location, object } of stored) graph.set(location, object);
   for (const { location } of stored) api.attempt(() => collect(api, graph, location));
   return api.store.subscribe(ALL_RESOURCES, ({ type, resource, key, object }) => {
@@ -108,10 +108,10 @@ function collect(api: Api, graph: OwnerGraph, { resource, key }: Location): void
   if (missing.length === 0 || deletionTimestamp !== undefined) return;
   const present = ownerReferences.filter((owner) => !missing.includes(owner));
   const next = { ...object, metadata: { ...object.metadata, ownerReferences: present } };
-  if (present.length === 0) deleteObject(api, targetOf(kind, object), { dryRun: false });
-  else updateObject(api, targetOf(kind, object), next, WRITER);
+  if (present.length === 0) deleteObject(api, toTarget(kind, object), { dryRun: false });
+  else updateObject(api, toTarget(kind, object), next, WRITER);
 }
 
-function keyOf({ metadata: { namespace, name } }: StoredObject): string {
+function toKey({ metadata: { namespace, name } }: StoredObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -5,7 +5,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { ALL_RESOURCES } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
-import { type Stop, targetOf } from './controller.ts';
+import { type Stop, toTarget } from './controller.ts';
 
 export function terminateNamespaces(api: Api): Stop {
   const reconcile = (name = '') => {
@@ -21,7 +21,7 @@ export function terminateNamespaces(api: Api): Stop {
 
 function terminate(api: Api, namespace: string): void {
   for (const { kind, object } of listContent(api, namespace)) {
-    if (object.metadata.deletionTimestamp === undefined) deleteObject(api, targetOf(kind, object), { dryRun: false });
+    if (object.metadata.deletionTimestamp === undefined) deleteObject(api, toTarget(kind, object), { dryRun: false });
   }
   const terminating = api.store.get('namespaces', namespace);
   if (terminating === undefined || listContent(api, namespace).length > 0) return;

@@ -6,7 +6,7 @@ import { clusterRoleKind } from '../kinds/rbac.ts';
 import { isSameValue } from '../same-value.ts';
 import type { Api } from '../verbs/api.ts';
 import { applyObject } from '../verbs/apply.ts';
-import { createSystemWriter, type Stop, targetOf } from './controller.ts';
+import { createSystemWriter, type Stop, toTarget } from './controller.ts';
 
 const RESOURCE = 'rbac.authorization.k8s.io/clusterroles';
 const WRITER = createSystemWriter('clusterrole-aggregation-controller');
@@ -24,7 +24,7 @@ export function aggregateRoles(api: Api): Stop {
   return api.store.subscribe(RESOURCE, aggregateAll);
 }
 
-/** Updates a role from the current state of the others: with an older state, two roles that select each other would swap rules forever. */
+/** Updates a role from the current state of all roles: with an older state, two roles that select each other would swap rules forever. */
 function aggregate(api: Api, role: ClusterRole): void {
   const rules = collectRules(role, listRoles(api));
   if (isSameValue(rules, role.rules ?? [])) return;
@@ -32,7 +32,7 @@ function aggregate(api: Api, role: ClusterRole): void {
   // Without rules to copy, the controller applies no `rules` field, so that rules of other writers remain.
   const applied = { apiVersion, kind: type, metadata: { name: metadata.name }, ...(rules.length > 0 && { rules }) };
   const body = Buffer.from(JSON.stringify(applied));
-  applyObject(api, targetOf(clusterRoleKind, role), { body, fieldValidation: 'Ignore', force: true }, WRITER);
+  applyObject(api, toTarget(clusterRoleKind, role), { body, fieldValidation: 'Ignore', force: true }, WRITER);
 }
 
 function listRoles({ store }: Api): readonly ClusterRole[] {

@@ -6,7 +6,7 @@ import { parseGroupVersion } from '../../src/kubernetes/wire/group-version-kind.
 import { serviceAccountKind } from '../kinds/service-account.ts';
 import type { Api } from '../verbs/api.ts';
 import { createObject } from '../verbs/create.ts';
-import { createSystemWriter, type StartController, type Stop, targetOf } from './controller.ts';
+import { createSystemWriter, type StartController, type Stop, toTarget } from './controller.ts';
 import { serveDefinitions } from './definitions.ts';
 import { collectGarbage } from './garbage-collector.ts';
 import { terminateNamespaces } from './namespace-terminator.ts';
@@ -54,7 +54,7 @@ function createMissing(api: Api, objects: readonly KubeObject[]): void {
     const kind = api.registry.findKind(group, version, object.kind);
     if (kind === undefined) throw new Error(`${object.apiVersion} ${object.kind} is not served`);
     try {
-      createObject(api, targetOf(kind, object), kind.rules.applyDefaults(object), createSystemWriter('kube-apiserver'));
+      createObject(api, toTarget(kind, object), kind.rules.applyDefaults(object), createSystemWriter('kube-apiserver'));
     } catch (error) {
       if (!hasReason(error, 'AlreadyExists')) throw error;
     }
@@ -78,13 +78,13 @@ function createDefaultServiceAccount(api: Api, namespace = ''): void {
   const parent = api.store.get('namespaces', namespace);
   if (exists || parent === undefined || parent.metadata.deletionTimestamp !== undefined) return;
   const serviceAccount = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
-  createObject(api, targetOf(serviceAccountKind, serviceAccount), serviceAccount, WRITER);
+  createObject(api, toTarget(serviceAccountKind, serviceAccount), serviceAccount, WRITER);
 }
 
 const EVENT_LIFETIME_MS = 3_600_000;
 const EXPIRY_INTERVAL_MS = 60_000;
 
-/** Deletes Events that are older than one hour: at the start of the controller, then once per minute. */
+/** Deletes Events that were created more than one hour ago: at the start of the controller, then once per minute. */
 function expireEvents(api: Api): Stop {
   let cancel: Stop;
   const sweep = () => {

@@ -65,7 +65,7 @@ const ISSUER_DISCOVERY = {
   subjects: [{ kind: 'Group', apiGroup: RBAC_GROUP, name: 'system:unauthenticated' }],
 };
 
-/** Creates the samples of the hub. Their ManagedTokens use the first target. */
+/** Creates the samples of the hub. The ManagedTokens among them use the first target. */
 export async function addHubSamples(hub: KubeClient): Promise<void> {
   for (const name of SAMPLES) await applyMissing(hub, await readManifests(`deploy/samples/${name}.yaml`));
 }
@@ -78,7 +78,7 @@ export async function addTargetSamples(target: KubeClient): Promise<void> {
 const SAMPLES = ['argo-cd', 'ci-deployer', 'flux', 'managed-token-set', 'revocable'];
 
 const SERVICE_ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
-/** Lifetime of Purser's token on a target. Each start issues a new token. */
+/** Requested lifetime of Purser's token on a target, in seconds. Each start issues a new token. */
 const YEAR_SECONDS = 365 * 24 * 3_600;
 
 function encodeBase64(text: string): string {

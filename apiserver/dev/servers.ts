@@ -69,9 +69,9 @@ const ISSUER = 'https://kubernetes.default.svc';
 /** Issuer of the hub. It differs from the targets' issuer: an API server rejects its own issuer as a trusted one. */
 const HUB_ISSUER = 'https://hub.local';
 
-/** User name, on the hub, of the service account with which Purser authenticates to the target that trusts the hub. */
+/** User name on the hub of the service account whose tokens Purser sends to the target that trusts the hub. */
 const FEDERATED_SUBJECT = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
-/** The same service account, as a user name on the target that trusts the hub. */
+/** User name of Purser on the target that trusts the hub. */
 export const FEDERATED_USER = `hub:${FEDERATED_SUBJECT}`;
 
 /** Returns true for the target that trusts the hub; the hub stores no token for that target. */
@@ -158,6 +158,6 @@ export function toUsersByToken(tokens: Tokens): ReadonlyMap<string, User> {
   return new Map(Object.entries(tokens).map(([name, token]) => [token, { name, groups: HUB_USERS[name] ?? [] }]));
 }
 
-/** Groups by user. alice and bob have only the permissions of every authenticated user until the administrator grants more. */
+/** Groups by user of the hub. Without further bindings, alice and bob have only the permissions of every authenticated user. */
 const HUB_USERS: Readonly<Record<string, readonly string[]>> = { admin: ['system:masters'], alice: [], bob: [] };
 const TARGET_USERS = { admin: HUB_USERS['admin'] };

@@ -41,7 +41,7 @@ Try in another terminal:
   kubectl get clusters,managedtokens -A
   kubectl create token ${serviceAccount} -n ${namespace}${server}
 
-Press Ctrl-C to stop. Data is stored in ${toRelativePath(folder, cwd)}. The log follows: warnings, and decisions about tokens.
+Press Ctrl-C to stop. Data is stored in ${toRelativePath(folder, cwd)}. The log follows: by default, warnings and decisions about tokens.
 `;
 }
 
@@ -49,7 +49,7 @@ Press Ctrl-C to stop. Data is stored in ${toRelativePath(folder, cwd)}. The log 
 function formatAddressLines({ hub, targets, facade, page, metrics, folder, cwd }: WelcomeOptions): readonly string[] {
   const shown = targets.slice(0, MAX_TARGETS);
   const rows: readonly (readonly string[])[] = [
-    ...[hub, ...shown].map((server) => [server.name, server.url, toRelativePath(server.kubeconfig, cwd), noteOf(server)]),
+    ...[hub, ...shown].map((server) => [server.name, server.url, toRelativePath(server.kubeconfig, cwd), formatNote(server)]),
     ...(targets.length > shown.length ? [['…', `more targets: ${targets.length - shown.length}`, toRelativePath(folder, cwd)]] : []),
     ['façade', `${facade}/CLUSTER`],
     ...(page === undefined ? [] : [['web UI', page]]),
@@ -62,7 +62,7 @@ function formatAddressLines({ hub, targets, facade, page, metrics, folder, cwd }
 const MAX_TARGETS = 5;
 const AUDIENCE = 'https://kubernetes.default.svc';
 
-function noteOf({ name }: ShownServer): string {
+function formatNote({ name }: ShownServer): string {
   return isFederated(name) ? '(trusts the hub, no stored token)' : '';
 }
 

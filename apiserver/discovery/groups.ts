@@ -98,7 +98,7 @@ export function createApiGroup(group: Group): object {
   return { kind: 'APIGroup', apiVersion: 'v1', ...createApiGroupFields(group) };
 }
 
-/** Returns the document of `/api/v1` and `/apis/GROUP/VERSION`. */
+/** Returns the document of `/api/v1` or `/apis/GROUP/VERSION`. */
 export function createApiResourceList({ group, version, resources }: ServedVersion): object {
   const entries = resources.flatMap((resource) => [toResourceEntry(resource), ...toSubresourceEntries(resource, group, version)]);
   return {
@@ -140,15 +140,15 @@ function toSubresourceEntries({ plural, namespaced, subresources }: Resource, gr
   }));
 }
 
-const AGGREGATED = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
+const AGGREGATED_KIND = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
 
 /** Returns the representation of aggregated discovery if the caller accepts it, even with low priority; undefined otherwise. */
 export function negotiateAggregatedDiscovery(preferences: Preferences): Representation | undefined {
-  const representation = negotiateConversion(preferences, AGGREGATED);
+  const representation = negotiateConversion(preferences, AGGREGATED_KIND);
   return (
     representation && {
       ...representation,
-      contentType: `${representation.contentType};g=${AGGREGATED.group};v=${AGGREGATED.version};as=${AGGREGATED.kind}`,
+      contentType: `${representation.contentType};g=${AGGREGATED_KIND.group};v=${AGGREGATED_KIND.version};as=${AGGREGATED_KIND.kind}`,
     }
   );
 }

@@ -13,7 +13,7 @@ const ROOT = '/openapi/v3';
 const VERSION_2 = '/openapi/v2';
 
 export interface DocumentRequest {
-  /** Decoded path, such as `/apis/rbac.authorization.k8s.io/v1`. */
+  /** Percent-decoded path, such as `/openapi/v3/api/v1`. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly accept: string | undefined;
@@ -155,7 +155,7 @@ interface Components {
 /** Returns the published form of a schema; adds the structs that it references to the components. */
 function toPublishedSchema({ go, ...schema }: Schema, components: Components): object {
   const { properties, items, additionalProperties: values, ...rest } = schema;
-  if (go?.codec !== undefined) return { ...CODECS[go.codec], ...descriptionOf(schema) };
+  if (go?.codec !== undefined) return { ...CODECS[go.codec], ...pickDescription(schema) };
   return {
     ...rest,
     ...(properties !== undefined && toPublishedFields(properties, components)),
@@ -179,7 +179,7 @@ const CODECS: Readonly<Record<string, object>> = {
   fieldsV1: { type: 'object' },
 };
 
-function descriptionOf({ description }: { readonly description?: string | undefined }): object {
+function pickDescription({ description }: { readonly description?: string | undefined }): object {
   return description === undefined ? {} : { description };
 }
 
@@ -194,5 +194,5 @@ function toReferenceOrSchema(schema: Schema, components: Components): object {
     const { description: _, ...own } = schema;
     components.schemas.set(name, toPublishedSchema(own, components));
   }
-  return { ...descriptionOf(schema), allOf: [{ $ref: `#/components/schemas/${name}` }] };
+  return { ...pickDescription(schema), allOf: [{ $ref: `#/components/schemas/${name}` }] };
 }

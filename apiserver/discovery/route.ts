@@ -72,7 +72,7 @@ function withoutTrailingSlashes(path: string): string {
 function serveRoot(request: DiscoveryRequest, { kinds, serverAddress }: DiscoveryState, isCore: boolean): Reply {
   const groups = getGroups(kinds).filter(({ name }) => (name === '') === isCore);
   if (isCore && request.method !== 'GET') throw methodNotAllowed();
-  const aggregated = negotiateAggregatedDiscovery(preferencesOf(request));
+  const aggregated = negotiateAggregatedDiscovery(toPreferences(request));
   if (aggregated !== undefined) return serveAggregated(request, createGroupDiscoveryList(groups), aggregated);
   return serveDocument(request, isCore ? createApiVersions(serverAddress) : createApiGroupList(groups), { isRouted: isCore });
 }
@@ -94,7 +94,7 @@ function isBuiltIn({ versions }: Group): boolean {
 
 function serveDocument(request: DiscoveryRequest, document: object, { isRouted }: { readonly isRouted: boolean }): Reply {
   if (isRouted && request.method !== 'GET') throw methodNotAllowed();
-  const representation = negotiateDocument(preferencesOf(request), { isRouted });
+  const representation = negotiateDocument(toPreferences(request), { isRouted });
   return createTextReply(200, encodeGoStructJson(document), representation);
 }
 
@@ -107,7 +107,7 @@ function serveAggregated(request: DiscoveryRequest, document: object, representa
   return { ...reply, headers: { ...headers, ...reply.headers } };
 }
 
-function preferencesOf({ accept, userAgent, query }: DiscoveryRequest) {
+function toPreferences({ accept, userAgent, query }: DiscoveryRequest) {
   return { accept, userAgent, pretty: query.get('pretty') ?? undefined };
 }
 

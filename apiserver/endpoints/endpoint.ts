@@ -29,11 +29,11 @@ export interface KindRequest extends ApiRequest {
   readonly kind: Kind;
 }
 
-export function targetOf({ kind, info }: KindRequest): RequestTarget {
+export function toTarget({ kind, info }: KindRequest): RequestTarget {
   return { kind, namespace: kind.namespaced ? info.namespace : '', name: info.name, subresource: info.subresource };
 }
 
-/** Negotiates the representation of the response. Throws 406. */
+/** Negotiates the representation of the response. Throws 406 if the server has none that the caller accepts. */
 export function negotiateRepresentation({ preferences, kind, info }: KindRequest): Representation {
   return negotiate(preferences, { builtIn: kind.builtIn, tables: true, watchable: info.verb === 'list' });
 }
@@ -44,7 +44,7 @@ export function toWriter(request: KindRequest, { dryRun, fieldManager }: WriteOp
   return { dryRun, warn, manager, authorizeCreate: () => request.authorize('create') };
 }
 
-/** Returns the form in which the response shows objects. Throws 400 for an invalid `includeObject`. */
+/** Returns the form in which the response shows objects. Throws 400 for a Table with an invalid `includeObject`. */
 export function createView(api: Api, request: KindRequest, as: Representation['as']): View {
   const view = { kind: request.kind, as, includeObject: request.query.get('includeObject') ?? '', now: api.now() };
   checkView(view);

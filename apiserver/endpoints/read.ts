@@ -11,23 +11,23 @@ import { checkStreamable, negotiate } from '../../src/kubernetes/wire/negotiate.
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import { encodeOrderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { readText } from '../../src/kubernetes/wire/query.ts';
-import { type Api, resourceName, storeOf } from '../verbs/api.ts';
+import { type Api, openStore, toResourceName } from '../verbs/api.ts';
 import { listObjects } from '../verbs/list.ts';
 import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
-import { createObjectReply, createView, type KindRequest, negotiateRepresentation, targetOf } from './endpoint.ts';
+import { createObjectReply, createView, type KindRequest, negotiateRepresentation, toTarget } from './endpoint.ts';
 
 export async function handleGet(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
-  const { kind, namespace, name } = targetOf(request);
+  const { kind, namespace, name } = toTarget(request);
   await waitForRequestedRevision(api, request.query);
-  const object = storeOf(api, kind).get(namespace, name);
-  if (object === undefined) throw notFound(resourceName(kind), name);
+  const object = openStore(api, kind).get(namespace, name);
+  if (object === undefined) throw notFound(toResourceName(kind), name);
   return createObjectReply(api, request, representation, { status: 200, object });
 }
 
 export async function handleList(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
-  const target = targetOf(request);
+  const target = toTarget(request);
   const { options, selection } = parseSelection(request, target.namespace);
   const page = await listObjects(api, target, selection, options);
   return createTextReply(200, encodeList(page, createView(api, request, representation.as)), representation);
@@ -36,20 +36,20 @@ export async function handleList(api: Api, request: KindRequest): Promise<Reply>
 export async function handleWatch(api: Api, request: KindRequest): Promise<Reply> {
   const { kind } = request;
   const representation = negotiate(request.preferences, { builtIn: kind.builtIn, tables: true, watchable: true });
-  const { options, selection } = parseSelection(request, targetOf(request).namespace);
+  const { options, selection } = parseSelection(request, toTarget(request).namespace);
   checkStreamable(representation);
   const view = createView(api, request, representation.as);
   const batches = await watchObjects(api, { kind, selection, options, signal: request.signal });
   return { status: 200, headers: { 'content-type': representation.contentType }, body: encodeEvents(batches, view) };
 }
 
-/** Waits until the store has reached the resourceVersion that a get requests. Throws 500 for an invalid one, and 504 after a timeout. */
+/** Waits until the store has reached the requested resourceVersion. Throws 500 for a malformed resourceVersion, and 504 after a timeout. */
 async function waitForRequestedRevision(api: Api, query: URLSearchParams): Promise<void> {
   const requested = Number(parseRequestedVersion(readText(query, 'resourceVersion'), unclassified));
   if (requested > api.store.revision) await api.waitForRevision(requested);
 }
 
-/** Parses the list options and selectors of a query. Throws 400 and 422 in kube-apiserver's order. */
+/** Parses the list options and selectors of a query. Throws 400 or 422, checked in kube-apiserver's order. */
 export function parseSelection({ kind, query, info }: KindRequest, namespace: string): { options: ListOptions; selection: Selection } {
   const parsed = parseListOptions(query);
   const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);

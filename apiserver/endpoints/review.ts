@@ -13,7 +13,7 @@ import type { ApiRequest, ResourceRequest } from '../request.ts';
 import { evaluateReview } from '../reviews/review.ts';
 import { createToken } from '../reviews/token.ts';
 import { admitCreate } from '../verbs/create.ts';
-import { type AccessApi, decodeBody, type KindRequest, targetOf } from './endpoint.ts';
+import { type AccessApi, decodeBody, type KindRequest, toTarget } from './endpoint.ts';
 
 export async function handleReview(
   api: AccessApi,
@@ -32,7 +32,7 @@ export async function handleReview(
 
 export async function handleTokenRequest(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { representation, ...posted } = await readPosted(api, request, TOKEN_REQUEST_KIND);
-  const { kind, namespace, name } = targetOf(request);
+  const { kind, namespace, name } = toTarget(request);
   const admit = () => admitCreate(api, kind, { apiVersion: 'v1', kind: kind.kind, metadata: { namespace, name } });
   const issued = await createToken({ ...posted, namespace, name, admit }, api.tokenIssuer, api.now());
   return createTextReply(201, encodeVirtualObject(issued, TOKEN_REQUEST_KIND, representation.as), representation);

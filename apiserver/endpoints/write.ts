@@ -28,7 +28,7 @@ import { type Deletion, deleteObject } from '../verbs/delete.ts';
 import { listObjects } from '../verbs/list.ts';
 import { patchObject } from '../verbs/patch.ts';
 import { updateObject } from '../verbs/update.ts';
-import { createObjectReply, createView, decodeBody, type KindRequest, negotiateRepresentation, targetOf, toWriter } from './endpoint.ts';
+import { createObjectReply, createView, decodeBody, type KindRequest, negotiateRepresentation, toTarget, toWriter } from './endpoint.ts';
 import { parseSelection } from './read.ts';
 
 export async function handleCreate(api: Api, request: KindRequest): Promise<Reply> {
@@ -37,7 +37,7 @@ export async function handleCreate(api: Api, request: KindRequest): Promise<Repl
   const body = await request.body();
   const options = parseWriteOptions(request.query, 'CreateOptions');
   const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
-  const object = createObject(api, targetOf(request), request.kind.rules.applyDefaults(decoded), toWriter(request, options));
+  const object = createObject(api, toTarget(request), request.kind.rules.applyDefaults(decoded), toWriter(request, options));
   return createObjectReply(api, request, representation, { status: 201, object });
 }
 
@@ -47,14 +47,14 @@ export async function handleUpdate(api: Api, request: KindRequest): Promise<Repl
   const options = parseWriteOptions(request.query, 'UpdateOptions');
   const mediaType = parseBodyMediaType(request.contentType);
   const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
-  const object = updateObject(api, targetOf(request), request.kind.rules.applyDefaults(decoded), toWriter(request, options));
+  const object = updateObject(api, toTarget(request), request.kind.rules.applyDefaults(decoded), toWriter(request, options));
   return createObjectReply(api, request, representation, { status: 200, object });
 }
 
 export async function handleDelete(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
   const options = parseDeleteOptions(request.query, await request.body(), request.contentType);
-  const target = targetOf(request);
+  const target = toTarget(request);
   const deletion = deleteObject(api, target, options);
   if (!deletion.removed || target.kind.rules.deleteReturnsObject) {
     return createObjectReply(api, request, representation, { status: 200, object: deletion.object });
@@ -65,7 +65,7 @@ export async function handleDelete(api: Api, request: KindRequest): Promise<Repl
 /** Deletes the selected objects one by one; responds with the objects as they were before the deletion. */
 export async function handleDeleteCollection(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
-  const target = targetOf(request);
+  const target = toTarget(request);
   const { options, selection } = parseSelection(request, target.namespace);
   const deletion = parseDeleteOptions(request.query, await request.body(), request.contentType);
   const page = await listObjects(api, target, selection, options);
@@ -145,7 +145,7 @@ const APPLY = 'application/apply-patch+yaml';
 
 export async function handlePatch(api: Api, request: KindRequest): Promise<Reply> {
   const type = parsePatchType(request.contentType, request.kind.builtIn);
-  const target = targetOf(request);
+  const target = toTarget(request);
   const representation = negotiateRepresentation(request);
   const body = await request.body();
   const options = parsePatchOptions(request.query, type === APPLY);

@@ -22,7 +22,7 @@ import { choosePart, findFieldType, type ListType, type MapType, type MergeType,
 import { collectFields, removeFields, toEntryElement, withDeclaredFields } from './owned-fields.ts';
 import { decodeManagedFields, encodeManagedFields, encodeOwnerKey, type Owner, type Ownership, type Ownerships } from './ownership.ts';
 import { formatTypeProblems } from './type-check.ts';
-import { resetFieldsOf, type TypedObject, type Typing, toKubeObject, toTypedObject } from './typed-object.ts';
+import { type TypedObject, type Typing, toKubeObject, toResetFields, toTypedObject } from './typed-object.ts';
 
 export interface AppliedPatch extends Typing {
   /** Stored object; undefined if the apply creates it. */
@@ -76,7 +76,7 @@ function mergeApplied(
   const self = encodeOwnerKey(owner);
   const before = filterOwners(patch.apiVersion, readOwnerships(patch, live));
   const last = before.get(self);
-  const fieldsToOwn = recursiveDifference(collectFields(applied.type, applied.value), resetFieldsOf(patch));
+  const fieldsToOwn = recursiveDifference(collectFields(applied.type, applied.value), toResetFields(patch));
   const mine: Ownership = { ...last, ...owner, fields: fieldsToOwn };
   const claimed = new Map(before).set(self, mine);
   const all = { ...live, value: mergeValues(live.type, live.value, applied.value) };

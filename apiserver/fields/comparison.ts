@@ -25,10 +25,10 @@ interface Difference {
   readonly added: FieldNode;
 }
 
-const NONE: Difference = { removed: NO_NODE, modified: NO_NODE, added: NO_NODE };
-const REMOVED: Difference = { ...NONE, removed: LEAF };
-const MODIFIED: Difference = { ...NONE, modified: LEAF };
-const ADDED: Difference = { ...NONE, added: LEAF };
+const NO_DIFFERENCE: Difference = { removed: NO_NODE, modified: NO_NODE, added: NO_NODE };
+const REMOVED_LEAF: Difference = { ...NO_DIFFERENCE, removed: LEAF };
+const MODIFIED_LEAF: Difference = { ...NO_DIFFERENCE, modified: LEAF };
+const ADDED_LEAF: Difference = { ...NO_DIFFERENCE, added: LEAF };
 
 function compare(type: MergeType, old: unknown, next: unknown): Difference {
   const part = choosePart(type, next === undefined ? old : next);
@@ -45,9 +45,9 @@ function comparePart(type: MergeType, part: 'scalar' | 'list' | 'map', old: unkn
 }
 
 function compareLeaves(old: unknown, next: unknown): Difference {
-  if (old === undefined) return next === undefined ? NONE : ADDED;
-  if (next === undefined) return REMOVED;
-  return isSameValue(old, next) ? NONE : MODIFIED;
+  if (old === undefined) return next === undefined ? NO_DIFFERENCE : ADDED_LEAF;
+  if (next === undefined) return REMOVED_LEAF;
+  return isSameValue(old, next) ? NO_DIFFERENCE : MODIFIED_LEAF;
 }
 
 function compareMaps(map: MapType, old: unknown, next: unknown): Difference {
@@ -79,9 +79,9 @@ function compareLists(list: ListType, old: unknown, next: unknown): Difference {
 /** Compares the list entries that have the same path element. If a list has several such entries, they are compared as one leaf. */
 function compareEntries(list: ListType, before: readonly unknown[], after: readonly unknown[]): Difference {
   if (before.length <= 1 && after.length <= 1) return compare(list.items(), before[0], after[0]);
-  if (before.length > 1 && after.length > 1) return isSameValue(before, after) ? NONE : MODIFIED;
-  if (before.length > 1) return combine(after.length === 0 ? NONE : compare(list.items(), undefined, after[0]), REMOVED);
-  return combine(before.length === 0 ? NONE : compare(list.items(), before[0], undefined), ADDED);
+  if (before.length > 1 && after.length > 1) return isSameValue(before, after) ? NO_DIFFERENCE : MODIFIED_LEAF;
+  if (before.length > 1) return combine(after.length === 0 ? NO_DIFFERENCE : compare(list.items(), undefined, after[0]), REMOVED_LEAF);
+  return combine(before.length === 0 ? NO_DIFFERENCE : compare(list.items(), before[0], undefined), ADDED_LEAF);
 }
 
 function assemble(differences: readonly (readonly [PathElement, Difference])[], old: unknown, next: unknown): Difference {

@@ -7,14 +7,14 @@ import { compareUtf8 } from '../../src/std/go-text.ts';
 export function formatGoValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(formatGoValue).join(' ')}]`;
   if (isFields(value)) {
-    return `map[${entriesOf(value)
+    return `map[${sortEntries(value)
       .map(([name, field]) => `${name}:${formatGoValue(field)}`)
       .join(' ')}]`;
   }
   return printScalar(value) ?? '<nil>';
 }
 
-function entriesOf(value: object): readonly (readonly [string, unknown])[] {
+function sortEntries(value: object): readonly (readonly [string, unknown])[] {
   return Object.entries(value)
     .filter(([, field]) => field !== undefined)
     .sort(([a], [b]) => compareUtf8(a, b));

@@ -79,7 +79,7 @@ function findPreviousOwnerships({ live, next, subresource }: TrackedUpdate): Own
 export interface OwnershipChange {
   /** Owners after the change. */
   readonly ownerships: Ownerships;
-  /** Fields that other owners lose, by owner. */
+  /** Modified and added fields that owners other than the writer lose, by the key of the owner. */
   readonly taken: ReadonlyMap<string, FieldSet>;
   readonly comparison: Comparison;
 }
@@ -113,7 +113,7 @@ export function filterOwners(apiVersion: string, ownerships: Ownerships): Owners
 
 /** Removes the fields that managedFields never contains: apiVersion, kind and some metadata. */
 export function withoutUntracked(fields: FieldSet): FieldSet {
-  return difference(fields, UNTRACKED);
+  return difference(fields, UNTRACKED_FIELDS);
 }
 
 const UNTRACKED_METADATA = [
@@ -128,6 +128,6 @@ const UNTRACKED_METADATA = [
   'resourceVersion',
 ];
 
-const UNTRACKED = toFieldSet(
+const UNTRACKED_FIELDS = toFieldSet(
   [['apiVersion'], ['kind'], ['metadata'], ...UNTRACKED_METADATA.map((name) => ['metadata', name])].map((path) => path.map(toFieldElement)),
 );

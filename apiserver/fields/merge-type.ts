@@ -53,18 +53,18 @@ export function findFieldType(map: MapType, name: string): MergeType | undefined
 const OBJECTS = new WeakMap<Schema, MergeType>();
 const TYPES = new WeakMap<Schema, MergeType>();
 
-const UNTYPED: MergeType = {
+const ANY_TYPE: MergeType = {
   scalar: 'untyped',
-  list: { atomic: true, keys: [], items: () => UNTYPED, keyDefault: () => undefined },
-  map: { atomic: true, field: () => undefined, values: () => UNTYPED },
+  list: { atomic: true, keys: [], items: () => ANY_TYPE, keyDefault: () => undefined },
+  map: { atomic: true, field: () => undefined, values: () => ANY_TYPE },
 };
 
 /** Type of undeclared fields: each field of a map has its own owners. */
-const DEDUCED: MergeType = { ...UNTYPED, map: { atomic: false, field: () => undefined, values: () => DEDUCED } };
+const DEDUCED_TYPE: MergeType = { ...ANY_TYPE, map: { atomic: false, field: () => undefined, values: () => DEDUCED_TYPE } };
 
 function toMergeType(schema: Schema): MergeType {
   return getOrCreate(TYPES, schema, () => {
-    if (schema.go?.codec === 'raw') return UNTYPED;
+    if (schema.go?.codec === 'raw') return ANY_TYPE;
     switch (schema.type) {
       case 'object':
         return { map: toMapType(schema) };
@@ -85,7 +85,7 @@ function toMergeType(schema: Schema): MergeType {
 function toMapType(schema: Schema): MapType {
   const { properties = {}, additionalProperties } = schema;
   const isOpen = additionalProperties ?? (schema['x-kubernetes-preserve-unknown-fields'] || Object.keys(properties).length === 0);
-  const values = typeof additionalProperties === 'object' ? () => toMergeType(additionalProperties) : () => DEDUCED;
+  const values = typeof additionalProperties === 'object' ? () => toMergeType(additionalProperties) : () => DEDUCED_TYPE;
   return {
     atomic: schema['x-kubernetes-map-type'] === 'atomic',
     field: (name) => {
@@ -105,7 +105,7 @@ function toListType(schema: Schema): ListType {
   return {
     atomic: declared === 'atomic',
     keys: declared === 'map' ? keys : [],
-    items: () => (items === undefined ? UNTYPED : toMergeType(items)),
+    items: () => (items === undefined ? ANY_TYPE : toMergeType(items)),
     keyDefault: (key) => {
       const property = items?.properties?.[key];
       return property?.default ?? property?.go?.zero ?? undefined;

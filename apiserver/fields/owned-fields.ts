@@ -20,7 +20,7 @@ import { choosePart, findFieldType, type ListType, type MapType, type MergeType 
 
 /** Returns the path element of a valid entry. */
 export function toEntryElement(list: ListType, entry: unknown): PathElement {
-  return list.keys.length === 0 ? toValueElement(entry) : toKeyElement(keyOf(list, entry));
+  return list.keys.length === 0 ? toValueElement(entry) : toKeyElement(toKey(list, entry));
 }
 
 /** Groups entries by path element; keeps their order. */
@@ -37,12 +37,12 @@ export function findEntryProblem(list: ListType, entry: unknown): string | undef
   }
   if (entry === null) return 'associative list with keys may not have a null element';
   if (!isFields(entry)) return 'associative list with keys may not have non-map elements';
-  if (Object.keys(keyOf(list, entry)).length > 0) return undefined;
+  if (Object.keys(toKey(list, entry)).length > 0) return undefined;
   const keys = list.keys.map(quoteGoString).join(' ');
   return `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
 }
 
-function keyOf(list: ListType, entry: unknown): JsonObject {
+function toKey(list: ListType, entry: unknown): JsonObject {
   const fields = isFields(entry) ? entry : {};
   const key = list.keys.map((name) => [name, fieldOf(fields, name) === undefined ? list.keyDefault(name) : fieldOf(fields, name)] as const);
   return Object.fromEntries(key.filter(([, value]) => value !== undefined));

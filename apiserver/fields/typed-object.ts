@@ -36,7 +36,7 @@ export function toKubeObject({ value }: TypedObject): KubeObject {
 
 /** Returns the changes from `old` to `next`, without fields that the endpoint does not write. */
 export function compareTyped(old: TypedObject, next: TypedObject, typing: Typing): Comparison {
-  const reset = resetFieldsOf(typing);
+  const reset = toResetFields(typing);
   const { removed, modified, added } = compareObjects(old.type, old.value, next.value);
   return {
     removed: recursiveDifference(removed, reset),
@@ -45,7 +45,7 @@ export function compareTyped(old: TypedObject, next: TypedObject, typing: Typing
   };
 }
 
-export function resetFieldsOf({ resetPaths = [] }: Typing): FieldSet {
+export function toResetFields({ resetPaths = [] }: Typing): FieldSet {
   return toFieldSet(resetPaths.map((path) => path.map(toFieldElement)));
 }
 

@@ -71,7 +71,7 @@ const MAX_KEY_BYTES = 253;
 const KEY = '[-._a-zA-Z0-9]+';
 const KEY_PATTERN = new RegExp(`^${KEY}$`);
 
-/** Validates a key of `field`. */
+/** Validates a key of a ConfigMap or Secret; `field` is the map with the key, such as `data`. */
 export function validateKey(key: string, field: string): readonly FieldError[] {
   return findKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem));
 }

@@ -26,7 +26,7 @@ import {
 } from './metadata.ts';
 
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
-const TERMINATING = 'create not allowed while custom resource definition is terminating';
+const CREATE_REJECTION = 'create not allowed while custom resource definition is terminating';
 
 /** Returns the kind that a definition serves; undefined if the definition is not established, or if its version is not served. */
 export function toServedKind(definition: CustomResourceDefinition): Kind | undefined {
@@ -35,7 +35,7 @@ export function toServedKind(definition: CustomResourceDefinition): Kind | undef
 
 /** Returns the kind of a valid definition, which has one version. */
 export function toCustomKind({ metadata, spec }: CustomResourceDefinition): Kind {
-  const rejection = metadata.deletionTimestamp === undefined ? {} : { createRejection: TERMINATING };
+  const rejection = metadata.deletionTimestamp === undefined ? {} : { createRejection: CREATE_REJECTION };
   return { ...createKind(spec, spec.versions[0] as DefinitionVersion), ...rejection };
 }
 
@@ -70,7 +70,7 @@ function withMetadata(schema: Schema): Schema {
   return { ...schema, properties: { apiVersion: text, kind: text, ...schema.properties, metadata: OBJECT_META } };
 }
 
-/** Returns a function that prunes a stored object by the schema and fills in defaults. It returns the same object if nothing changes. */
+/** Returns a function that prunes a stored object by the schema and fills in defaults, or returns the same object if nothing changes. */
 function createReader(schema: Schema): (stored: KubeObject) => KubeObject {
   const cache = new WeakMap<KubeObject, KubeObject>();
   return (stored) => {
@@ -115,11 +115,11 @@ function createRules(version: CustomVersion): Rules {
     prepareForStatusUpdate: (next, old) => withStatusOf({ ...old, metadata: withManagedFieldsOf(old, next) }, next),
     validate: (object) => {
       const metadataErrors = validateMetadata(object, { namespaced, validateName: validateSubdomainName });
-      const errors = validateContent(object, version, [...metadataErrors, ...validateSchema(valueOf(object), schema)]);
+      const errors = validateContent(object, version, [...metadataErrors, ...validateSchema(toValue(object), schema)]);
       return errors.length > 0 ? errors : validateCommonMetadata(object, namespaced);
     },
     validateUpdate: (next, old) => {
-      const schemaErrors = filterNewErrors(validateSchema(valueOf(next), schema), () => validateSchema(valueOf(old), schema));
+      const schemaErrors = filterNewErrors(validateSchema(toValue(next), schema), () => validateSchema(toValue(old), schema));
       const errors = validateContent(next, version, [...validateMetadataUpdate(next, old), ...schemaErrors], old);
       return [...validateCommonMetadataUpdate(next, old, namespaced), ...errors];
     },
@@ -141,27 +141,27 @@ function validateContent(
   old?: KubeObject,
 ): readonly FieldError[] {
   const { schema } = version;
-  const [value, before] = [valueOf(object), old && valueOf(old)];
+  const [value, before] = [toValue(object), old && toValue(old)];
   const typeErrors = validateTypeMeta(object, version);
   const errors = [
     ...(typeErrors.length > 0 ? typeErrors : schemaErrors),
     ...filterNewErrors(validateListTypes(value, schema), () => (before === undefined ? [] : validateListTypes(before, schema))),
   ];
   if (!version.hasRules) return errors;
-  if (errors.some(({ type }) => BLOCKING.has(type))) return [...errors, invalidValue('<nil>', null, NOT_CHECKED)];
+  if (errors.some(({ type }) => BLOCKING_TYPES.has(type))) return [...errors, invalidValue('<nil>', null, RULES_NOT_CHECKED)];
   const ruleErrors = validateRules(value, schema, before);
   return [...errors, ...filterNewErrors(ruleErrors, () => (before === undefined ? [] : validateRules(before, schema)))];
 }
 
-/** Types of schema errors after which kube-apiserver does not evaluate rules. */
-const BLOCKING: ReadonlySet<FieldError['type']> = new Set([
+/** Types of errors after which kube-apiserver does not evaluate rules. */
+const BLOCKING_TYPES: ReadonlySet<FieldError['type']> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
   'FieldValueTooLong',
   'FieldValueTooMany',
   'FieldValueTypeInvalid',
 ]);
-const NOT_CHECKED =
+const RULES_NOT_CHECKED =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
 function validateTypeMeta({ kind, apiVersion }: KubeObject, expected: CustomVersion): readonly FieldError[] {
@@ -173,7 +173,7 @@ function validateTypeMeta({ kind, apiVersion }: KubeObject, expected: CustomVers
 }
 
 function validateStatus(object: KubeObject, schema: Schema): readonly FieldError[] {
-  const value = valueOf(object);
+  const value = toValue(object);
   const status = isFields(value) ? value['status'] : undefined;
   const statusSchema = schema.properties?.['status'];
   return status === undefined || statusSchema === undefined ? [] : validateSchema(status, statusSchema, 'status');
@@ -193,6 +193,6 @@ function withManagedFieldsOf({ metadata }: KubeObject, { metadata: { managedFiel
   return managedFields === undefined ? rest : { ...rest, managedFields };
 }
 
-function valueOf(object: KubeObject): Value {
+function toValue(object: KubeObject): Value {
   return isFields(object) ? object : null;
 }

@@ -17,15 +17,15 @@ import {
 } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 
-const ATOMIC = { 'x-kubernetes-list-type': 'atomic' } as const;
+const ATOMIC_LIST = { 'x-kubernetes-list-type': 'atomic' } as const;
 
 const NAMES = struct('v1.CustomResourceDefinitionNames', {
   plural: withoutOmitempty(text(), ''),
   singular: text(),
-  shortNames: list(text(), ATOMIC),
+  shortNames: list(text(), ATOMIC_LIST),
   kind: withoutOmitempty(text(), ''),
   listKind: text(),
-  categories: list(text(), ATOMIC),
+  categories: list(text(), ATOMIC_LIST),
 });
 
 const COLUMN = struct('v1.CustomResourceColumnDefinition', {
@@ -52,8 +52,8 @@ const VERSION = struct(
         scale: pointer(raw()),
       }),
     ),
-    additionalPrinterColumns: list(COLUMN, ATOMIC),
-    selectableFields: list(struct('v1.SelectableField', { jsonPath: withoutOmitempty(text(), '') }), ATOMIC),
+    additionalPrinterColumns: list(COLUMN, ATOMIC_LIST),
+    selectableFields: list(struct('v1.SelectableField', { jsonPath: withoutOmitempty(text(), '') }), ATOMIC_LIST),
   },
   { numbers: { deprecated: 7, deprecationWarning: 8 } },
 );
@@ -74,7 +74,7 @@ export const DEFINITION_SCHEMA: Schema = objectStruct('v1.CustomResourceDefiniti
       group: withoutOmitempty(text(), ''),
       names: NAMES,
       scope: withoutOmitempty(named('v1.ResourceScope'), ''),
-      versions: withoutOmitempty(list(VERSION, ATOMIC), null),
+      versions: withoutOmitempty(list(VERSION, ATOMIC_LIST), null),
       conversion: pointer(
         struct('v1.CustomResourceConversion', {
           strategy: withoutOmitempty(named('v1.ConversionStrategyType'), ''),
@@ -88,7 +88,7 @@ export const DEFINITION_SCHEMA: Schema = objectStruct('v1.CustomResourceDefiniti
   status: struct('v1.CustomResourceDefinitionStatus', {
     conditions: withoutOmitempty(listByKey(CONDITION, 'type'), null),
     acceptedNames: NAMES,
-    storedVersions: withoutOmitempty(list(text(), ATOMIC), null),
+    storedVersions: withoutOmitempty(list(text(), ATOMIC_LIST), null),
     observedGeneration: int64(),
   }),
 });

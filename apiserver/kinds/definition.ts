@@ -69,7 +69,7 @@ export interface DraftDefinition extends KubeObject {
   readonly status?: DefinitionStatus;
 }
 
-/** Fills in empty values for absent fields. */
+/** Fills in empty values for absent required fields. */
 export function toDefinition(draft: DraftDefinition): CustomResourceDefinition {
   const { group = '', scope = '', names, versions, ...rest } = draft.spec ?? {};
   return {
@@ -84,28 +84,28 @@ export function toDefinition(draft: DraftDefinition): CustomResourceDefinition {
   };
 }
 
-/** Returns true if a condition of the definition is True. */
+/** Returns true if the definition's condition of this type is True. */
 export function hasCondition({ status }: CustomResourceDefinition, type: string): boolean {
   return (status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
 }
 
 /** Returns the definition with accepted names and the Established condition; the same object if nothing changes. */
 export function establish(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
-  const accepted = withCondition(definition.status?.conditions ?? [], ACCEPTED, now);
-  const status = { ...definition.status, conditions: withCondition(accepted, ESTABLISHED, now), acceptedNames: definition.spec.names };
+  const accepted = withCondition(definition.status?.conditions ?? [], NAME_ACCEPTANCE, now);
+  const status = { ...definition.status, conditions: withCondition(accepted, ESTABLISHMENT, now), acceptedNames: definition.spec.names };
   return isSameValue(status, definition.status) ? definition : { ...definition, status };
 }
 
 type NewCondition = Omit<DefinitionCondition, 'lastTransitionTime'>;
 
-const ACCEPTED: NewCondition = { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
-const ESTABLISHED: NewCondition = {
+const NAME_ACCEPTANCE: NewCondition = { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
+const ESTABLISHMENT: NewCondition = {
   type: 'Established',
   status: 'True',
   reason: 'InitialNamesAccepted',
   message: 'the initial names have been accepted',
 };
-const TERMINATING: NewCondition = {
+const TERMINATION: NewCondition = {
   type: 'Terminating',
   status: 'True',
   reason: 'InstanceDeletionPending',
@@ -125,7 +125,7 @@ function withCondition(conditions: readonly DefinitionCondition[], next: NewCond
 /** Finalizer that keeps a definition until its custom resources are deleted. */
 export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** Returns the definition with its deletion time, the finalizer and the Terminating condition. */
+/** Returns the definition with a deletion time, the cleanup finalizer and the Terminating condition. */
 function toTerminating(draft: DraftDefinition, deletedAt: string): KubeObject {
   const { finalizers = [] } = draft.metadata;
   return {
@@ -135,7 +135,7 @@ function toTerminating(draft: DraftDefinition, deletedAt: string): KubeObject {
       deletionTimestamp: deletedAt,
       finalizers: finalizers.includes(CLEANUP_FINALIZER) ? finalizers : [...finalizers, CLEANUP_FINALIZER],
     },
-    status: { ...draft.status, conditions: withCondition(draft.status?.conditions ?? [], TERMINATING, deletedAt) },
+    status: { ...draft.status, conditions: withCondition(draft.status?.conditions ?? [], TERMINATION, deletedAt) },
   };
 }
 
@@ -154,11 +154,11 @@ function applyDefaults(definition: CustomResourceDefinition): CustomResourceDefi
       },
       conversion: spec.conversion ?? { strategy: 'None' },
     },
-    status: { ...status, storedVersions: stored.length > 0 ? stored : storageVersionsOf(spec) },
+    status: { ...status, storedVersions: stored.length > 0 ? stored : toStorageVersions(spec) },
   };
 }
 
-function storageVersionsOf({ versions }: DefinitionSpec): readonly string[] {
+function toStorageVersions({ versions }: DefinitionSpec): readonly string[] {
   return versions.filter(({ storage }) => storage).map(({ name }) => name);
 }
 
@@ -261,7 +261,7 @@ const strategy: Strategy = {
     return {
       ...definition,
       metadata: { ...definition.metadata, generation: 1 },
-      status: { storedVersions: storageVersionsOf(definition.spec) },
+      status: { storedVersions: toStorageVersions(definition.spec) },
     };
   },
   prepareForUpdate: (next: DraftDefinition, old: DraftDefinition) => prepareForUpdate(toDefinition(next), toDefinition(old)),

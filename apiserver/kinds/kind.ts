@@ -22,7 +22,7 @@ export interface Kind extends ServedKind, SelectableKind {
 }
 
 /** Returns the resource of a kind, as in the store: `secrets`, or `coordination.k8s.io/leases`. */
-export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
+export function toResource({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
   return group === '' ? plural : `${group}/${plural}`;
 }
 
@@ -34,7 +34,7 @@ export interface Subresource {
 
 /** Lifecycle rules of a kind. Every function is pure; validations include metadata. */
 export interface Rules {
-  /** Fills in defaults after decoding, on create and on every change. */
+  /** Fills in the defaults of a decoded object. */
   applyDefaults(object: KubeObject): KubeObject;
   /** Drops fields that a create must not set, and adds fields that the server sets. */
   prepareForCreate(object: KubeObject): KubeObject;
@@ -45,13 +45,13 @@ export interface Rules {
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
-  /** Returns the terminating object, for a deletion in two steps; absent for kinds that are deleted in one step. */
+  /** Returns a deleted object, marked as terminating; absent for kinds that need only the common deletion metadata. */
   toTerminating?(object: KubeObject, deletedAt: string): KubeObject;
   /** Returns the finalizers outside the metadata; absent for kinds other than Namespace. */
   ownFinalizers?(object: KubeObject): readonly string[];
   /** True if the server accepts a PUT without resourceVersion. */
   readonly unconditionalUpdate: boolean;
-  /** True if DELETE returns the object instead of a Status. */
+  /** True if the DELETE that removes an object returns the object instead of a Status. */
   readonly deleteReturnsObject: boolean;
 }
 

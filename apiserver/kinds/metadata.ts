@@ -28,7 +28,7 @@ const validatePathSegmentName: NameValidator = (name, prefix) => (prefix ? valid
 /** Validates names and name prefixes of roles and bindings: one path segment. */
 export const validateRbacName: NameValidator = (name) => validatePathSegment(name);
 
-/** Replaces the dash at the end of a prefix, and the character before it, with `a`. Like kube-apiserver, accepts some invalid prefixes. */
+/** Replaces the end of a prefix, such as `x-`, with `a`. As in kube-apiserver, some invalid prefixes therefore pass validation. */
 function withMaskedDash(name: string): string {
   return name.replace(/[\p{ASCII}]-$/u, 'a');
 }
@@ -39,9 +39,9 @@ export interface MetadataRules {
 }
 
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
-const IMMUTABLE = 'field is immutable';
+const IMMUTABLE_FIELD = 'field is immutable';
 
-/** Validates the metadata of an object. The caller must have generated its name. */
+/** Validates the metadata of an object. The caller must first set the name of an object that has only a generateName. */
 export function validateMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
   const meta = object.metadata;
   return [
@@ -65,7 +65,7 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
   ];
 }
 
-/** Validates metadata on create by the rules common to all kinds. The errors apply only if the kind's own rules find no error. */
+/** Validates metadata by the rules common to all kinds. On create, callers use these errors only if the kind's own rules find none. */
 export function validateCommonMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
   return validateMetadata(object, { namespaced, validateName: validatePathSegmentName });
 }
@@ -154,7 +154,7 @@ function validateNewFinalizers(next: readonly string[] = [], old: readonly strin
 
 function validateImmutableFields(next: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
   const changed = (field: keyof ObjectMeta, empty: '' | null) =>
-    (next[field] ?? empty) === (old[field] ?? empty) ? [] : [invalidValue(`metadata.${field}`, next[field] ?? empty, IMMUTABLE)];
+    (next[field] ?? empty) === (old[field] ?? empty) ? [] : [invalidValue(`metadata.${field}`, next[field] ?? empty, IMMUTABLE_FIELD)];
   return [
     ...changed('name', ''),
     ...changed('namespace', ''),

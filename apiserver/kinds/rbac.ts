@@ -163,7 +163,7 @@ function createBindingStrategy(namespaced: boolean): Strategy {
   };
 }
 
-/** Fills in the apiGroup of users, groups and the role. */
+/** Fills in the missing apiGroup of users, groups and the role reference. */
 function withApiGroups({ subjects, roleRef, ...binding }: Binding): KubeObject {
   return {
     ...binding,

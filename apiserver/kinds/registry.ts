@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { configMapKind } from './config-map.ts';
 import { coreEventKind } from './event.ts';
-import { type Kind, resourceOf } from './kind.ts';
+import { type Kind, toResource } from './kind.ts';
 import { leaseKind } from './lease.ts';
 import { namespaceKind } from './namespace.ts';
 import { nodeKind, podKind } from './pod.ts';
@@ -20,9 +20,9 @@ export class KindRegistry {
     for (const kind of builtIn) this.set(kind.group, kind.plural, kind);
   }
 
-  /** Replaces the kind of a resource; undefined removes the resource. */
+  /** Sets the kind of a resource; undefined removes the resource. */
   set(group: string, plural: string, kind: Kind | undefined): void {
-    const resource = resourceOf({ group, plural });
+    const resource = toResource({ group, plural });
     if (kind === undefined) this.#resources.delete(resource);
     else this.#resources.set(resource, kind);
     this.#all = [...this.#resources.values()];
@@ -35,7 +35,7 @@ export class KindRegistry {
 
   /** Returns the kind of a resource in one version. */
   find(group: string, version: string, plural: string): Kind | undefined {
-    const kind = this.findByResource(resourceOf({ group, plural }));
+    const kind = this.findByResource(toResource({ group, plural }));
     return kind?.version === version ? kind : undefined;
   }
 
@@ -66,7 +66,7 @@ export const builtInKinds: readonly Kind[] = [
   roleKind,
 ];
 
-/** Namespaces of a new cluster. */
+/** Namespaces that the server creates at startup if they are missing. */
 export const bootstrapNamespaces: readonly KubeObject[] = ['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) => ({
   apiVersion: 'v1',
   kind: 'Namespace',

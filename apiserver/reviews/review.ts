@@ -1,4 +1,4 @@
-// Evaluation of reviews.
+// Evaluation of reviews: authentication of tokens, and decisions about access.
 
 import { type FieldError, forbiddenValue, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -128,11 +128,11 @@ function validateSubject({ spec: { user = '', groups = [] } = {} }: AccessReview
 }
 
 function decideReview(review: AccessReview, user: User, policy: Policy): KubeObject {
-  const { allowed, reason } = decide(user, attributesOf(review), policy);
+  const { allowed, reason } = decide(user, toAttributes(review), policy);
   return { ...review, status: { allowed, ...(reason !== '' && { reason }) } };
 }
 
-function attributesOf({ spec: { resourceAttributes, nonResourceAttributes } = {} }: AccessReview): AccessAttributes {
+function toAttributes({ spec: { resourceAttributes, nonResourceAttributes } = {} }: AccessReview): AccessAttributes {
   if (resourceAttributes === undefined) return { type: 'path', verb: '', path: '', ...nonResourceAttributes };
   const { verb = '', group = '', resource = '', subresource = '', name = '', namespace = '' } = resourceAttributes;
   return { type: 'resource', verb, group, resource, subresource, name, namespace };

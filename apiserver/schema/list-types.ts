@@ -25,11 +25,11 @@ function validateList(items: readonly Value[], schema: Schema, path: string): re
   if (type !== 'map') return [];
   const scalar = items.findIndex((item) => item !== null && !isFields(item));
   if (scalar !== -1) return [invalidValue(`${path}[${scalar}]`, items[scalar], 'must be an object for an array of list-type map')];
-  const keys = items.map((item) => keysOf(item, schema['x-kubernetes-list-map-keys'] ?? []));
+  const keys = items.map((item) => pickKeys(item, schema['x-kubernetes-list-map-keys'] ?? []));
   return findRepeatedIndexes(keys).map((index) => duplicateValue(`${path}[${index}]`, keys[index]));
 }
 
-function keysOf(item: Value, names: readonly string[]): Fields {
+function pickKeys(item: Value, names: readonly string[]): Fields {
   const keys = names.map((name) => [name, isFields(item) && Object.hasOwn(item, name) ? item[name] : undefined] as const);
   return Object.fromEntries(keys.filter(([, value]) => value !== undefined));
 }

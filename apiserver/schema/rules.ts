@@ -109,7 +109,7 @@ function compileRule(rule: ValidationRule): CompiledRule {
   return { rule, usesOldSelf, evaluate: (variables) => program({ ...variables }) as unknown };
 }
 
-/** Replaces the library's `matches`, which can take exponential time; returns true if the expression uses `oldSelf`. */
+/** Replaces calls of the library's `matches`, which can take exponential time. Returns true if the expression uses `oldSelf`. */
 function prepareExpression(node: unknown): boolean {
   if (typeof node !== 'object' || node === null) return false;
   if ('op' in node && 'args' in node) {
@@ -139,7 +139,7 @@ function toCelText(text: string, format: string | undefined): unknown {
   return format === 'byte' ? new Uint8Array(Buffer.from(text, 'base64')) : text;
 }
 
-/** Adds apiVersion, kind, name and generateName, which rules at the root can use. */
+/** Returns the schema with apiVersion, kind, metadata.name and metadata.generateName, which rules at the root can use. */
 function withTypeAndName(schema: Schema): Schema {
   const text: Schema = { type: 'string' };
   const metadata: Schema = { type: 'object', properties: { name: text, generateName: text } };

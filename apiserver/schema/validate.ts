@@ -60,7 +60,7 @@ function validateType({ value, schema, path }: Node): readonly FieldError[] {
   if (value === null) return types.length === 0 || schema.nullable ? [] : [wrongType(path, expected, 'null')];
   const type = typeOf(value);
   if (types.length === 0 || isAllowedType(type, types)) return [];
-  // For a schema with a format, kube-apiserver reports the format instead of the type.
+  // If the schema has a format, kube-apiserver reports the format instead of the type, except for strings and lists.
   if (schema.format === undefined) return [wrongType(path, expected, type)];
   if (type !== 'string' && type !== 'array') return [wrongType(path, schema.format, GO_FORMATS[type] ?? '')];
   return types.includes('string') ? [] : [wrongType(path, expected, type)];

@@ -17,7 +17,7 @@ export class EventLog<T extends { readonly revision: number }> {
     return this.#start;
   }
 
-  /** Appends an event, which must be newer than all others; drops the oldest event of a full log. */
+  /** Appends an event, which must be newer than all events of the log; drops the oldest event of a full log. */
   append(event: T): void {
     this.#events.push(event);
     if (this.#events.length > this.#capacity) this.#start = this.#events.shift()?.revision ?? this.#start;

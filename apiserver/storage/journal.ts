@@ -20,9 +20,9 @@ export interface JournalEntry {
 }
 
 export interface Journal {
-  /** Revision of the last commit. */
+  /** Revision of the last commit before the journal was opened. */
   readonly revision: number;
-  /** Returns all stored objects. The server calls it at startup. */
+  /** Returns all stored objects. The server reads them at startup. */
   load(): Iterable<Required<JournalEntry>>;
   /** Writes all entries and the revision to disk in one transaction. Returns the total length of their JSON, in characters. */
   commit(revision: number, entries: readonly JournalEntry[]): number;

@@ -4,7 +4,7 @@ import { validatePathSegment } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
 import { quoteGoString } from '../../src/std/go-text.ts';
-import { type Kind, resourceOf } from '../kinds/kind.ts';
+import { type Kind, toResource } from '../kinds/kind.ts';
 import type { Change, ObjectStore, StoredObject } from './object-store.ts';
 
 /** Returns the key of the object with this name. Throws 400 for a name that is not a path segment. */
@@ -28,7 +28,7 @@ export class KindStore {
   constructor(store: ObjectStore, kind: Kind) {
     this.kind = kind;
     this.#store = store;
-    this.#resource = resourceOf(kind);
+    this.#resource = toResource(kind);
   }
 
   get(namespace: string, name: string): StoredObject | undefined {

@@ -30,7 +30,7 @@ export const ALL_RESOURCES = '*';
 
 /** Maximum number of changes in the history. */
 const HISTORY_CHANGES = 20_000;
-/** Maximum length of the JSON of the changes in the history, in characters. */
+/** Approximate maximum length of the JSON of the changes in the history, in characters. */
 const HISTORY_LENGTH = 64 * 1024 * 1024;
 
 export class ObjectStore {

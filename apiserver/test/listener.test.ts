@@ -161,7 +161,7 @@ describe('listenForRequests', () => {
     expect(await read).toBe('first last');
   });
 
-  it('closes open connections after one second', async () => {
+  it('closes open connections one second after close is called', async () => {
     async function* forever() {
       yield 'first';
       await new Promise(() => {});

@@ -21,7 +21,7 @@ export function readRecording(file: RecordingFile): readonly Exchange[] {
 }
 
 /** Returns one exchange of a recording. Throws an Error for an unknown name. */
-export function exchange(file: RecordingFile, name: string): Exchange {
+export function readExchange(file: RecordingFile, name: string): Exchange {
   const found = readRecording(file).find((each) => each.name === name);
   if (found === undefined) throw new Error(`${name} is not recorded`);
   return found;

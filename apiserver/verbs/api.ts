@@ -18,20 +18,20 @@ export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
   random(): number;
   /** Returns five random characters for generated names. */
   nameSuffix(): string;
-  /** Resolves when the store has reached a revision; rejects with 504 after a timeout. */
+  /** Waits until the store has reached a future revision; rejects with 504 after a timeout. */
   waitForRevision(revision: number): Promise<void>;
   /** Sets the kind of a custom resource; undefined removes the resource. */
   serve(group: string, plural: string, kind: Kind | undefined): void;
-  /** Returns the oldest revision from which watches of a kind can resume. */
+  /** Returns the revision at which the server started to serve a kind; no watch can resume from an older revision. */
   watchableSince(kind: Kind): number;
 }
 
-/** Target of a request: an existing object or a new one. */
+/** Target of a request: a collection, an existing object or a new object. */
 export interface RequestTarget {
   readonly kind: Kind;
   readonly namespace: string;
   readonly name: string;
-  /** `status`, or empty for the object itself. */
+  /** Subresource, such as `status`; empty for the object itself. */
   readonly subresource: string;
 }
 
@@ -46,12 +46,12 @@ export interface Writer {
   readonly warn: (text: string) => void;
 }
 
-export function storeOf(api: Api, kind: Kind): KindStore {
+export function openStore(api: Api, kind: Kind): KindStore {
   return new KindStore(api.store, kind);
 }
 
-/** Returns the resource name of a kind for errors about an object or a collection, such as `secrets`. */
-export function resourceName(kind: Kind): { group: string; name: string } {
+/** Returns the group and plural of a kind, by which errors identify the resource. */
+export function toResourceName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.plural };
 }
 

@@ -8,10 +8,10 @@ import { parseYaml, type YamlDocument } from '../../src/kubernetes/wire/yaml/par
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
 import { jsonTypeOf } from '../fields/go-print.ts';
-import { type Api, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
+import { type Api, openStore, type RequestTarget, toResourceName, type Writer } from './api.ts';
 import { storeNew, withNamespace, withoutVersion } from './create.ts';
 import { decodeApplied } from './decode-patched.ts';
-import { typingOf } from './field-tracking.ts';
+import { toTyping } from './field-tracking.ts';
 import { checkName, replaceObject } from './update.ts';
 
 export interface ApplyRequest {
@@ -28,11 +28,11 @@ export interface ApplyResult {
 /** Applies a body to an existing or new object. */
 export function applyObject(api: Api, target: RequestTarget, { body, fieldValidation, force }: ApplyRequest, writer: Writer): ApplyResult {
   const { kind, namespace, name, subresource } = target;
-  const live = storeOf(api, kind).get(namespace, name);
-  if (live === undefined && subresource !== '') throw notFound(resourceName(kind), name);
+  const live = openStore(api, kind).get(namespace, name);
+  if (live === undefined && subresource !== '') throw notFound(toResourceName(kind), name);
   const { applied, checkDuplicates } = parseApplied(body);
   const object = applyPatch({
-    ...typingOf(target),
+    ...toTyping(target),
     live,
     applied,
     manager: writer.manager,
@@ -50,11 +50,11 @@ export function applyObject(api: Api, target: RequestTarget, { body, fieldValida
   return { object: storeNew(api, kind, withoutVersion(next), writer), created: true };
 }
 
-/** Throws 409 if the applied object has a uid: no object exists to which it could refer. */
+/** Throws 409 if a new object has a uid, which can only be the uid of an existing object. */
 function checkNew({ kind, name }: RequestTarget, { metadata }: KubeObject): void {
   if (metadata?.uid === undefined) return;
   throw conflict(
-    resourceName(kind),
+    toResourceName(kind),
     name,
     `uid mismatch: the provided object specified uid ${metadata.uid}, and no existing object was found`,
   );
@@ -68,7 +68,7 @@ interface AppliedBody {
   readonly checkDuplicates: (validation: FieldValidation, warn: (text: string) => void) => void;
 }
 
-/** Parses the body. Throws 400 unless it is a YAML document with an object. */
+/** Parses the body. Throws 400 unless it is a YAML document with an object or null. */
 function parseApplied(body: Buffer): AppliedBody {
   const { node, duplicates } = parse(body);
   return {

@@ -7,15 +7,15 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindStore } from '../storage/kind-store.ts';
 import type { StoredObject } from '../storage/object-store.ts';
-import { type Api, checkValid, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
+import { type Api, checkValid, openStore, type RequestTarget, toResourceName, type Writer } from './api.ts';
 import { trackFields } from './field-tracking.ts';
 
 /** Maximum length of the prefix in generated names, in characters. */
 const MAX_PREFIX_LENGTH = 58;
-/** Maximum attempts to generate a free name. */
+/** Maximum number of attempts to generate a free name. */
 const NAME_ATTEMPTS = 8;
 
-/** Stores the object of a POST; records the writer as the owner of its fields. */
+/** Stores a new object; records the writer as the owner of the object's fields. */
 export function createObject(api: Api, target: RequestTarget, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace } = target;
   const next = withoutDeletion(withNamespace(decoded, kind, namespace));
@@ -25,7 +25,7 @@ export function createObject(api: Api, target: RequestTarget, decoded: KubeObjec
 /** Checks and stores a new object, which must already have its managedFields. */
 export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Writer): KubeObject {
   admitCreate(api, kind, object);
-  const store = storeOf(api, kind);
+  const store = openStore(api, kind);
   const fresh = kind.rules.prepareForCreate(withSystemMetadata(withGeneratedName(object, store, api), api.now()));
   checkValid(kind, fresh, kind.rules.validate(fresh));
   if (!writer.dryRun && hasResourceVersion(fresh)) throw unclassified('resourceVersion should not be set on objects to be created');
@@ -40,7 +40,7 @@ export function withoutVersion(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-/** Sets the namespace from the URL; removes the namespace of a cluster-scoped object. Throws 400 if the object has another namespace. */
+/** Returns a namespaced object in `namespace`, or a cluster-scoped object without namespace. Throws 400 if the namespaces differ. */
 export function withNamespace(object: KubeObject, kind: Kind, namespace: string): KubeObject {
   const { namespace: own = '', ...metadata } = object.metadata;
   if (!kind.namespaced) return { ...object, metadata };
@@ -78,7 +78,7 @@ function hasResourceVersion({ metadata: { resourceVersion = '' } }: KubeObject):
 
 function conflictWith(kind: Kind, { metadata }: StoredObject): Error {
   const prefix = metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ';
-  return alreadyExists(resourceName(kind), metadata.name, prefix);
+  return alreadyExists(toResourceName(kind), metadata.name, prefix);
 }
 
 const NAMESPACES = { group: '', name: 'namespaces' };
@@ -86,7 +86,7 @@ const PROTECTED_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-syst
 
 /** Throws 403 if the kind or the namespace of a new object is terminating, and 404 if the namespace is missing. */
 export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): void {
-  if (kind.createRejection !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.createRejection);
+  if (kind.createRejection !== undefined) throw forbidden(toResourceName(kind), metadata.name ?? '', kind.createRejection);
   if (!kind.namespaced) return;
   const namespace = metadata.namespace ?? '';
   const found = api.store.get('namespaces', namespace);
@@ -102,7 +102,7 @@ export function admitDelete(kind: Kind, name: string): void {
 }
 
 function namespaceTerminating(kind: Kind, namespace: string, name: string): Error {
-  return forbidden(resourceName(kind), name, `unable to create new content in namespace ${namespace} because it is being terminated`, [
+  return forbidden(toResourceName(kind), name, `unable to create new content in namespace ${namespace} because it is being terminated`, [
     { reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' },
   ]);
 }

@@ -19,7 +19,7 @@ export interface DecodedDocument {
 
 export type IsRegistered = (group: string, version: string, kind: string) => boolean;
 
-/** Decodes the result of a JSON or merge patch. Throws an Error with Go's message if it is not an object of the kind. */
+/** Decodes the result of a JSON or merge patch. Throws an Error with Go's message if the result cannot be decoded. */
 export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegistered): DecodedDocument {
   const body = Buffer.from(text);
   const { node, type } = readDocument(body, 'json');
@@ -57,7 +57,7 @@ export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
   }
 }
 
-/** Returns the message of a conversion error. kube-apiserver adds a prefix for invalid base64. */
+/** Returns the message of a conversion error, with kube-apiserver's prefix for invalid base64. */
 function formatConversionProblem(error: unknown): string {
   const { message } = error as Error;
   return message.startsWith('illegal base64') ? `error decoding from json: ${message}` : message;

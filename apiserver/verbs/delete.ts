@@ -5,7 +5,7 @@ import { conflict, notFound } from '../../src/kubernetes/status.ts';
 import type { DeleteOptions } from '../../src/kubernetes/wire/options.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Api, type RequestTarget, resourceName, storeOf } from './api.ts';
+import { type Api, openStore, type RequestTarget, toResourceName } from './api.ts';
 import { admitDelete } from './create.ts';
 import { isRemovable } from './update.ts';
 
@@ -17,10 +17,10 @@ export interface Deletion {
 
 export function deleteObject(api: Api, target: RequestTarget, options: DeleteOptions): Deletion {
   const { kind, namespace, name } = target;
-  const store = storeOf(api, kind);
+  const store = openStore(api, kind);
   admitDelete(kind, name);
   const live = store.get(namespace, name);
-  if (live === undefined) throw notFound(resourceName(kind), name);
+  if (live === undefined) throw notFound(toResourceName(kind), name);
   checkPreconditions(target, live, options);
   const next = live.metadata.deletionTimestamp === undefined ? markDeleted(live, kind, api.now()) : live;
   if (!isRemovable(kind, next)) {

@@ -16,16 +16,16 @@ export interface Write {
 /** Returns the written object with its managedFields. */
 export function trackFields(api: Api, target: RequestTarget, { live, next, writer }: Write): KubeObject {
   const { subresource } = target;
-  return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: formatTimestamp(api.now()), subresource });
+  return withTrackedUpdate({ ...toTyping(target), live, next, manager: writer.manager, now: formatTimestamp(api.now()), subresource });
 }
 
 /** Returns the type information for the fields that an endpoint of a kind writes. */
-export function typingOf({ kind, subresource }: Pick<RequestTarget, 'kind' | 'subresource'>): Typing {
-  return { schema: kind.schema, apiVersion: apiVersionOf(kind), resetPaths: resetPathsOf(kind, subresource) };
+export function toTyping({ kind, subresource }: Pick<RequestTarget, 'kind' | 'subresource'>): Typing {
+  return { schema: kind.schema, apiVersion: apiVersionOf(kind), resetPaths: toResetPaths(kind, subresource) };
 }
 
 /** Returns the paths that an endpoint does not write. `subresource` is empty for the object itself. */
-function resetPathsOf({ subresources, builtIn }: Kind, subresource: string): NonNullable<Typing['resetPaths']> {
+function toResetPaths({ subresources, builtIn }: Kind, subresource: string): NonNullable<Typing['resetPaths']> {
   if (!subresources.some(({ name }) => name === 'status')) return [];
   if (subresource !== 'status') return [['status']];
   // The status endpoints of built-in kinds also write metadata; those of custom resources do not.

@@ -1,9 +1,9 @@
 // List: one page of the selected objects at a revision.
 
 import {
+  computePageLimit,
   continueTokenExpired,
   listExpired,
-  pageLimitOf,
   parseContinueToken,
   parseListVersion,
   requiresExactVersion,
@@ -15,9 +15,9 @@ import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { toObjectKey } from '../storage/kind-store.ts';
 import type { StoredObject } from '../storage/object-store.ts';
-import { type Api, storeOf } from './api.ts';
+import { type Api, openStore } from './api.ts';
 
-/** Returns one page of a list. Waits for a future revision; rejects with 504 after a timeout. */
+/** Returns one page of a list. Waits for a future revision. Rejects with 504 after a timeout, and with 410 for an expired revision. */
 export async function listObjects(
   api: Api,
   { kind, namespace }: { readonly kind: Kind; readonly namespace: string },
@@ -28,9 +28,9 @@ export async function listObjects(
   const requested = Number(token?.revision ?? parseListVersion(options));
   if (requested > api.store.revision) await api.waitForRevision(requested);
   const isPinned = requested > 0 && (token !== undefined || requiresExactVersion(options, selection));
-  const objects = storeOf(api, kind).list(namespace, isPinned ? requested : undefined);
+  const objects = openStore(api, kind).list(namespace, isPinned ? requested : undefined);
   if (objects === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
-  const range = { kind, namespace, start: token?.start ?? '', limit: pageLimitOf(options) };
+  const range = { kind, namespace, start: token?.start ?? '', limit: computePageLimit(options) };
   return toPage(objects, selection, range, isPinned ? requested : api.store.revision);
 }
 
@@ -39,7 +39,7 @@ type StoredPage = ListPage & { readonly items: readonly StoredObject[] };
 interface Range {
   readonly kind: Kind;
   readonly namespace: string;
-  /** First key of the page, relative to the listed namespace. */
+  /** First key of the page, relative to the listed namespace; empty for the first page. */
   readonly start: string;
   readonly limit: number;
 }

@@ -14,7 +14,7 @@ import { formatGoValue } from '../fields/go-print.ts';
 import { applyJsonPatch, applyMergePatch } from '../fields/json-patch.ts';
 import { applyStrategicMergePatch } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Api, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
+import { type Api, openStore, type RequestTarget, toResourceName, type Writer } from './api.ts';
 import { withNamespace } from './create.ts';
 import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './decode-patched.ts';
 import { trackFields } from './field-tracking.ts';
@@ -28,17 +28,17 @@ export interface Patch {
 
 export function patchObject(api: Api, target: RequestTarget, patch: Patch, writer: Writer): KubeObject {
   const { kind, namespace, name } = target;
-  const live = storeOf(api, kind).get(namespace, name);
-  if (live === undefined) throw notFound(resourceName(kind), name);
+  const live = openStore(api, kind).get(namespace, name);
+  if (live === undefined) throw notFound(toResourceName(kind), name);
   const decoded = decodePatched(patchLive(api, kind, live, patch), patch.fieldValidation, writer);
   const next = withNamespace(checkName(kind.rules.applyDefaults(decoded), name), kind, namespace);
   return replaceObject(api, target, { live, next: trackFields(api, target, { live, next, writer }) }, writer);
 }
 
 interface PatchResult {
-  /** Repeated fields of the patch, which strict validation rejects. */
+  /** Errors about repeated fields of a merge patch, such as `duplicate field "spec.x"`; empty for JSON patches. */
   readonly problems: readonly string[];
-  /** Text that errors quote if the result is not an object of the kind. */
+  /** Text that decoding errors quote: the patched document, or the patch itself for strategic merge patches. */
   readonly quoted: string;
   readonly decode: () => DecodedDocument;
 }
@@ -76,7 +76,7 @@ function parsePatch(body: Buffer, type: Patch['type']): JsonNode {
   }
 }
 
-/** Decodes the patched document. Throws 422 if it is not an object of the kind, or if strict validation fails. */
+/** Decodes the patched document. Throws 422 if the document cannot be decoded, or if strict validation fails. */
 function decodePatched({ problems, quoted, decode }: PatchResult, validation: FieldValidation, writer: Writer): KubeObject {
   const { object, strictErrors } = decodeOrReject(decode, quoted);
   const found = [...new Set([...problems, ...strictErrors])];

@@ -1,4 +1,4 @@
-// Update: checks and stores the next state of an object, for PUT and patches.
+// Update: checks and stores the next state of an object, for PUT, patches and controllers.
 
 import { invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -8,16 +8,16 @@ import { withoutTimeChanges } from '../fields/managed-fields.ts';
 import type { Kind, Rules } from '../kinds/kind.ts';
 import { keepSystemMetadata } from '../kinds/metadata.ts';
 import type { StoredObject } from '../storage/object-store.ts';
-import { type Api, checkValid, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
+import { type Api, checkValid, openStore, type RequestTarget, toResourceName, type Writer } from './api.ts';
 import { withNamespace } from './create.ts';
 import { trackFields } from './field-tracking.ts';
 
-/** Replaces an object with the object of a PUT. */
+/** Replaces an existing object, as a PUT does. Throws 404 for a missing object. */
 export function updateObject(api: Api, target: RequestTarget, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace, name } = target;
   const next = withNamespace(checkName(decoded, name), kind, namespace);
-  const live = storeOf(api, kind).get(namespace, name);
-  if (live === undefined) throw notFound(resourceName(kind), name);
+  const live = openStore(api, kind).get(namespace, name);
+  if (live === undefined) throw notFound(toResourceName(kind), name);
   checkUid(target, next, live);
   return replaceObject(api, target, { live, next: trackFields(api, target, { live, next, writer }) }, writer);
 }
@@ -36,7 +36,7 @@ export function replaceObject(api: Api, target: RequestTarget, { live, next }: R
   const prepared = withoutTimeChanges(rules.prepareForUpdate(keepSystemMetadata(current, live), live), live);
   checkValid(kind, prepared, rules.validateUpdate(prepared, live));
   if (isSame(kind, prepared, live)) return live;
-  const store = storeOf(api, kind);
+  const store = openStore(api, kind);
   if (writer.dryRun) return store.preview(prepared);
   if (!isRemovable(kind, prepared)) return store.put(prepared);
   // This write removes the last finalizer and thereby deletes the object; watchers receive the previous state.
@@ -59,7 +59,7 @@ function selectRules({ rules }: Kind, subresource: string): Pick<Rules, 'prepare
   };
 }
 
-/** Returns true for an object that is being deleted and has no finalizers. */
+/** Returns true for an object that is being deleted and has neither finalizers nor a grace period. */
 export function isRemovable({ rules }: Kind, object: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0) return false;
@@ -70,7 +70,7 @@ export function isRemovable({ rules }: Kind, object: KubeObject): boolean {
 function checkUid({ kind, name }: RequestTarget, { metadata: { uid } }: KubeObject, live: StoredObject): void {
   if (uid === undefined || uid === live.metadata.uid) return;
   const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid}`;
-  throw conflict(resourceName(kind), name, detail);
+  throw conflict(toResourceName(kind), name, detail);
 }
 
 /** Returns the object. Throws 400 unless it has the name in the URL. */
@@ -82,8 +82,8 @@ export function checkName(object: KubeObject, name: string): KubeObject {
 }
 
 /**
- * Returns the object, with the live object's resourceVersion if it has none. Throws 409 for a resourceVersion other than that of the live
- * object, 500 for a malformed one, and 422 if the kind requires one and it is missing.
+ * Returns the object, with the live object's resourceVersion in place of a missing or zero one. Throws 422 if the kind requires a
+ * resourceVersion, 409 for a resourceVersion other than that of the live object, and 500 for a malformed resourceVersion.
  */
 function checkVersion(kind: Kind, name: string, next: KubeObject, live: StoredObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;
@@ -92,10 +92,10 @@ function checkVersion(kind: Kind, name: string, next: KubeObject, live: StoredOb
   }
   if (Number(resourceVersion) === 0) {
     if (!kind.rules.unconditionalUpdate) {
-      throw invalid(resourceName(kind), name, [invalidValue('metadata.resourceVersion', 0, 'must be specified for an update')]);
+      throw invalid(toResourceName(kind), name, [invalidValue('metadata.resourceVersion', 0, 'must be specified for an update')]);
     }
     return { ...next, metadata: { ...next.metadata, resourceVersion: live.metadata.resourceVersion } };
   }
-  if (resourceVersion !== live.metadata.resourceVersion) throw modified(resourceName(kind), name);
+  if (resourceVersion !== live.metadata.resourceVersion) throw modified(toResourceName(kind), name);
   return next;
 }

@@ -7,7 +7,7 @@ import { expired, hasReason, type Status, unclassified } from '../../src/kuberne
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Change } from '../storage/object-store.ts';
-import { type Api, storeOf } from './api.ts';
+import { type Api, openStore } from './api.ts';
 
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: KubeObject }
@@ -27,7 +27,7 @@ const BOOKMARK_INTERVAL_MS = 60_000;
 /** Time from the last bookmark to the end of a watch, in milliseconds. The client resumes from that bookmark. */
 const LAST_BOOKMARK_MS = 2_000;
 
-/** Returns events in batches. Rejects for an invalid resourceVersion; sends 410 or 504 as a single ERROR event. */
+/** Returns events in batches. Rejects with 500 for a malformed resourceVersion; sends 410 or 504 as a single ERROR event. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, selection, options, signal } = request;
   const from = Number(parseRequestedVersion(options.resourceVersion, unclassified));
@@ -44,7 +44,7 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
   if (start === undefined) return yieldOnce([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
   const queue = new WatchQueue<WatchEvent>(MAX_BACKLOG, start.events);
   const stops: (() => void)[] = [];
-  // `signal` also calls `end`: `drain` never runs if the caller disconnects before the first read.
+  // The abort of `signal` also calls `end`, because `drain` never runs if the caller disconnects before the first read.
   const end = () => {
     queue.close();
     for (const stop of stops.splice(0)) stop();
@@ -55,7 +55,7 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
     if (durableRevision > start.after) queue.push(createBookmark(kind, durableRevision));
   };
   stops.push(
-    storeOf(api, kind).subscribe((change) => {
+    openStore(api, kind).subscribe((change) => {
       if (change.revision <= start.after) return;
       const event = toEvent(change, selection);
       if (event !== undefined) queue.push(event);
@@ -84,7 +84,7 @@ interface Start {
 }
 
 function findStart(api: Api, { kind, selection, options }: WatchRequest, from: number): Start | undefined {
-  const store = storeOf(api, kind);
+  const store = openStore(api, kind);
   const { revision } = api.store;
   if (hasInitialEvents(options)) {
     const objects = (store.list('') ?? []).filter((object) => selection.matches(object));

@@ -72,8 +72,8 @@ export async function readTokenReviewStatus(response: Promise<unknown>): Promise
 }
 
 /**
- * Waits for a review of a caller of the façade. If the review fails, logs the error and throws 503: the caller is neither allowed nor
- * denied.
+ * Waits for a review of a caller of the façade or of /metrics. If the review fails, logs the error and throws 503: the caller is neither
+ * allowed nor denied.
  */
 export async function awaitReview<T>(kind: HubReviewKind, review: Promise<T>, log: Logger): Promise<T> {
   try {
@@ -85,7 +85,7 @@ export async function awaitReview<T>(kind: HubReviewKind, review: Promise<T>, lo
   }
 }
 
-/** Returns true if the hub allows a caller of the façade to perform an action. Throws 503 if the review fails. */
+/** Returns true if the hub allows a caller of the façade or of /metrics to perform an action. Throws 503 if the review fails. */
 export async function isAllowed(
   hub: Pick<KubeClient, 'createReview'>,
   user: User,

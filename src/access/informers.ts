@@ -16,17 +16,17 @@ export function createClusterRbacInformers(
 ): ClusterRbacInformers {
   return {
     roles: createReducedInformer({ ...options, resource: ClusterRoles }, ({ metadata, rules = [] }) => ({
-      metadata: identityOf(metadata),
+      metadata: pickIdentity(metadata),
       rules,
     })),
     bindings: createReducedInformer({ ...options, resource: ClusterRoleBindings }, ({ metadata, roleRef, subjects = [] }) => ({
-      metadata: identityOf(metadata),
+      metadata: pickIdentity(metadata),
       roleRef,
       subjects,
     })),
   };
 }
 
-function identityOf({ name, uid, resourceVersion }: StoredIdentity): StoredIdentity {
+function pickIdentity({ name, uid, resourceVersion }: StoredIdentity): StoredIdentity {
   return { name, uid, resourceVersion };
 }

@@ -1,4 +1,4 @@
-// The permission to issue a token for a service account on a target cluster: the verb `issue` on `clusters/token`. Each of up to six
+// The permission to issue a token for a service account on a target cluster: the verb `issue` on `clusters/token`. Any one of up to six
 // resource names is enough: three with the name of the cluster, and three with its set.
 
 import { RegistryGroup } from '../api/names.ts';

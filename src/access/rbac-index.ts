@@ -54,8 +54,9 @@ export interface RbacChange {
 
 /**
  * Keeps the names that RBAC grants for one permission. The key of a Role or a RoleBinding is `namespace/name`; the key of a ClusterRole or
- * a ClusterRoleBinding is its name, which contains no slash. The cost of a change to a role does not depend on its number of subjects, and
- * the cost of `namesFor` does not depend on the number of bindings: users of a namespace can create many thousands of both.
+ * a ClusterRoleBinding is its name, which contains no slash. Users of a namespace can create many thousands of bindings and subjects, so
+ * the cost of a change to a role does not depend on the number of its subjects, and the cost of `namesFor` does not depend on the number of
+ * bindings.
  */
 export class RbacIndex {
   readonly #permission: Permission;

@@ -1,6 +1,6 @@
 // Users with the attributes that the hub's authorizers evaluate.
 
-import { digestOf } from '../std/digest.ts';
+import { computeDigest } from '../std/digest.ts';
 
 /** A user with the attributes that a TokenReview returns. */
 export interface User {
@@ -41,7 +41,7 @@ const NAMESPACE = /^Group\/system:serviceaccounts:(.+)$/;
 export function computeUserKey(user: User): string {
   const known = USER_KEYS.get(user);
   if (known !== undefined) return known;
-  const key = digestOf(encodeUser(user));
+  const key = computeDigest(encodeUser(user));
   USER_KEYS.set(user, key);
   return key;
 }

@@ -46,7 +46,7 @@ export interface VisibleObject {
   readonly clusterSetName: string | undefined;
 }
 
-/** The set of names that a user may see, whether or not objects with these names exist. Users with the same names share one instance. */
+/** The set of names that a user may see, whether or not objects with these names exist. */
 export class Visibility {
   static readonly everything = new Visibility();
   static readonly nothing = new Visibility(new Set());

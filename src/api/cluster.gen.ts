@@ -58,7 +58,7 @@ export interface ClusterAuthInfo {
  */
 export interface ClusterController {
   /**
-   * Kind of the credential. Secret: the keys of the Secret contain the credential (token, or tls.crt and tls.key) or, for a cluster that trusts tokens issued by the hub, the name of a service account on the hub (serviceAccount). Other keys limit the use of the credential: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). The optional key proxy contains the URL of a proxy for all connections to the cluster. ServiceAccount: the cluster is the hub. Purser accepts this kind only for the Cluster that the --hub-cluster option names. For this Cluster, Purser uses its own connection to the hub, and never connects to the addresses in serverEndpoints.
+   * Kind of the credential. Secret: the keys of the Secret contain the credential (token, or tls.crt and tls.key) or, for a cluster that trusts tokens issued by the hub, the name of a service account on the hub (serviceAccount). Three more keys are required, and limit the use of the credential: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs) and names of Clusters (cluster). Optional keys contain the namespaces of the service accounts that tokens are issued for (namespaces), and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Purser accepts this kind only for the Cluster that the --hub-cluster option names. For this Cluster, Purser uses its own connection to the hub, and never connects to the addresses in serverEndpoints.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**
@@ -88,7 +88,7 @@ export interface ClusterUser {
   readonly namespace?: string;
 }
 /**
- * Renewal of Purser's own credential for the cluster. If the credential is a token for a service account, Purser renews it and writes the new token into a second Secret. The name of the second Secret is that of the Secret in authInfo.controller with the suffix -renewed. Purser never changes the Secret in authInfo.controller. Purser immediately replaces a token that you supply; it renews its own tokens when an eighth to a half of their granted lifetime has passed. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Purser does not renew the credential if one of these Clusters sets renewal to Manual. To renew the token immediately, set the registry.purser.dev/renew-credential annotation on the Secret in authInfo.controller to a new value; to also revoke all earlier tokens that Purser obtained, set registry.purser.dev/revoke-credential. Each value takes effect once.
+ * Renewal of Purser's own credential for the cluster. If the credential is a token for a service account, Purser renews it and writes the new token into a second Secret. The name of the second Secret is that of the Secret in authInfo.controller with the suffix -renewed. Purser never changes the Secret in authInfo.controller. Purser immediately replaces a token that you supply; it renews its own tokens when an eighth to a half of their granted lifetime has passed. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Purser does not renew the credential if one of these Clusters sets renewal to Manual. To renew the token immediately, set the registry.purser.dev/renew-credential annotation on the Secret in authInfo.controller to a new value; to also revoke all earlier tokens that are bound to an anchor (see overlap), set registry.purser.dev/revoke-credential. Each value takes effect once.
  */
 export interface ClusterCredential {
   /**
@@ -100,7 +100,7 @@ export interface ClusterCredential {
    */
   readonly lifetime: string;
   /**
-   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser limits the overlap to half of the granted lifetime, but never to less than the probe interval. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster. A token without an anchor, such as one that you supply, stays valid until it expires.
+   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. The actual overlap is at most half of the granted lifetime, and at least the interval in the --probe-interval option. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster. A token without an anchor, such as one that you supply, stays valid until it expires.
    */
   readonly overlap: string;
 }

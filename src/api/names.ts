@@ -43,14 +43,15 @@ export const RenewedSuffix = '-renewed';
 export const OwnAnchorPrefix = 'purser-credential-';
 
 /**
- * Annotation on a registered Secret, by administrators: a new value renews Purser's token immediately. The replaced token stays valid for
- * the `overlap` in the Cluster's spec. Each value takes effect once. Ignored if Purser does not renew the credential.
+ * Annotation on a registered Secret, by administrators: a new value renews Purser's token immediately. If the replaced token is bound to an
+ * anchor, Purser deletes the anchor after the `overlap` in the Cluster's spec. Each value takes effect once. Ignored if Purser does not
+ * renew the credential.
  */
 export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
 
 /**
  * Annotation on a registered Secret, by administrators: a new value replaces Purser's renewed token immediately, and revokes all earlier
- * tokens that are bound to an anchor. Each value takes effect once.
+ * tokens that are bound to an anchor. Each value takes effect once. Ignored if Purser does not renew the credential.
  */
 export const RevokeCredentialAnnotation = `${RegistryGroup}/revoke-credential`;
 
@@ -64,13 +65,13 @@ export const RenewalAnnotation = {
   renewedAt: `${RegistryGroup}/renewed-at`,
   /** Expiry of the renewed token, by Purser's clock. */
   expiresAt: `${RegistryGroup}/expires-at`,
-  /** Time at which Purser switched back to the registered token, by Purser's clock. The Secret then contains only anchors to delete. */
+  /** Time at which Purser switched back to the registered token, by Purser's clock. The Secret then contains no token. */
   retiredAt: `${RegistryGroup}/retired-at`,
-  /** Value of `renew-credential` at the last renewal. */
+  /** Value of `renew-credential` at the last renewal, or the digest of a long value. */
   renewRequest: `${RegistryGroup}/renew-request`,
-  /** Value of `revoke-credential` for which the token was replaced. */
+  /** Value of `revoke-credential` for which the token was replaced, or the digest of a long value. */
   revokeRequest: `${RegistryGroup}/revoke-request`,
-  /** Value of `revoke-credential` for which the anchors of all earlier tokens were deleted. */
+  /** Value of `revoke-credential` for which the anchors of all earlier tokens were deleted, or the digest of a long value. */
   revoked: `${RegistryGroup}/revoked`,
   /** Anchor that the token is bound to: its namespace, name and UID on the target, as JSON; absent if the token is not bound. */
   anchor: `${RegistryGroup}/anchor`,
@@ -117,7 +118,7 @@ export const Annotation = {
   rotateRequest: `${TokensGroup}/rotate-request`,
   /** On the Secret: the last handled value of `revoke`. */
   revokeRequest: `${TokensGroup}/revoke-request`,
-  /** On the Secret: names of the labels and annotations of the spec, as JSON; Purser removes those that the spec no longer has. */
+  /** On the Secret, as JSON: keys of the labels and annotations that Purser set for the spec, so that Purser can remove them later. */
   template: `${TokensGroup}/template`,
 } as const;
 

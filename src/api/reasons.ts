@@ -56,7 +56,7 @@ export const FailureReason = {
   ResponseUntrusted: 'the cluster returned an unexpected response',
   AnchorDeletionUnconfirmed:
     'the deletion of the anchor is unconfirmed: the Cluster was re-created or has another credential, and the anchor was not found',
-  TooManyAnchors: 'the status already lists 16 anchors that Purser could not delete, the maximum',
+  TooManyAnchors: 'the status already lists the maximum of 16 anchors that Purser could not delete',
   AuthorizationFailed: "the requester's permission, or the removal limit, could not be checked",
   SecretReadFailed: 'the Secret could not be read',
   SecretWriteFailed: 'the Secret could not be written or deleted',

@@ -48,7 +48,7 @@ export async function waitForCertificate(certificate: CertificateSource, clock: 
 
 const RETRY_MS = 1_000;
 
-/** Creates the component that creates and renews the Secret with the certificate of a façade that runs in another process. */
+/** Returns the component that creates and renews the Secret with the certificate of a façade that runs in another process. */
 export function createCertificateRenewal({ clock, log }: AppOptions, certificate: CertificateSource): Component {
   let stop = () => {};
   return {

@@ -97,7 +97,7 @@ export function createLeadership(options: AppOptions, { identity, streams }: Ele
     leads$: defer(() => candidacy?.election.leads$ ?? NEVER).pipe(tap(logLeadership(options.log))),
     async start() {
       const { hub, clock, execEnv } = options;
-      // The election has its own connection: if a Lease request waited behind other writes, this process would lose the Lease.
+      // The election has its own connection: if a Lease request waited behind other writes, this process could lose the Lease.
       const lease = createTransport(hub, omitUndefined({ clock, streams, connections: 1, execEnv }));
       candidacy = { election: joinElection(options, new KubeClient(lease, FieldManager), identity), lease };
     },

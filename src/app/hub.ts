@@ -62,7 +62,7 @@ type Tools = Pick<AppOptions, 'clock' | 'random' | 'log'>;
 /** Informers on the hub, except those of `createListsOnDemand`. The controller of ManagedTokenSets needs all of them. */
 export type HubInformers = SetInformers;
 
-/** Informers of this process; a façade without a controller needs none for ManagedTokens. */
+/** Informers that this process runs; only a controller needs the optional ones. */
 type Watched = Pick<HubInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'> & Partial<HubInformers>;
 
 /** Creates the component that runs the informers, on the leader and on followers, and waits until they are synced. */

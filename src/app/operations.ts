@@ -43,7 +43,7 @@ export interface OperationsParts {
   readonly metrics: Metrics;
   readonly health: HealthChecks;
   readonly certificate: CertificateSource;
-  /** Limit on TokenReviews, shared with the façade's Authenticator, which accepts other audiences. */
+  /** Limit on TokenReviews, shared with the façade's Authenticator, which may demand an audience. */
   readonly reviewLimit: ReviewLimit;
   readonly onListening: (url: string) => void;
 }

@@ -97,7 +97,7 @@ ${caFile === undefined ? '' : `--oidc-ca-file=${caFile}\n`}`;
 }
 
 function renderInstructions({ issuer, isDistinct, subject }: Trust, use: string): string {
-  const local = isClusterLocalIssuer(issuer) && !isDistinct ? LOCAL_ISSUER : '';
+  const local = isClusterLocalIssuer(issuer) && !isDistinct ? LOCAL_ISSUER_WARNING : '';
   return `# Makes the target cluster accept tokens that the hub issues for one service account and for audiences derived from
 # the target cluster's addresses. ${use}
 # The issuer must differ from --service-account-issuer of the target cluster.
@@ -112,7 +112,7 @@ function describeSameIssuer(issuer: string): string {
   return `the hub and the target cluster have the same issuer, ${issuer}, so the target cluster cannot trust tokens issued by the hub. Set --service-account-issuer of the hub's API server to the hub's own URL`;
 }
 
-const LOCAL_ISSUER = `# WARNING: many clusters have this issuer by default. If the target cluster has the same issuer, it cannot trust tokens issued by the hub,
+const LOCAL_ISSUER_WARNING = `# WARNING: many clusters have this issuer by default. If the target cluster has the same issuer, it cannot trust tokens issued by the hub,
 # and kube-apiserver 1.30 or later does not start with this configuration: first set --service-account-issuer of the hub to the hub's own
 # URL.
 `;

@@ -70,7 +70,7 @@ function defineAddCommand(host: CommandHost): Command {
     .addOption(defineSetOption())
     .option('--federated', 'store no token: the target cluster must trust tokens issued by the hub')
     .addOption(
-      defineSingleOption('--service-account <NAME>', FEDERATED, federatedServiceAccount).default(undefined, FederatedServiceAccount),
+      defineSingleOption('--service-account <NAME>', SERVICE_ACCOUNT, federatedServiceAccount).default(undefined, FederatedServiceAccount),
     )
     .option('--dry-run', 'send no requests, and print the objects for both clusters, with TOKEN in place of the token')
     .addOption(defineOutputOption(['yaml', 'json'], 'with --dry-run, output format').default(undefined, 'yaml'))
@@ -113,12 +113,12 @@ async function resolveRegistration(connections: Connections, name: string, optio
 const TARGET_CONTEXT =
   "context of the target cluster; the context's user needs permission to write namespaces, service accounts, roles and bindings, and to create tokens";
 const ADDRESS = 'address at which Purser reaches the target cluster';
-const FEDERATED = "with --federated, service account in Purser's namespace on the hub whose tokens the target cluster must accept";
+const SERVICE_ACCOUNT = "with --federated, service account in Purser's namespace on the hub whose tokens the target cluster must accept";
 
 function defineListCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'list', 'list registered clusters with their health')
     .description("List registered clusters with their health, latency, and the expiry of Purser's credential.")
-    .addOption(defineOption('-l, --selector <SELECTOR>', 'label selector, such as env=prod', anyText))
+    .addOption(defineOption('-l, --selector <SELECTOR>', 'label selector, such as env=prod', anyText).default(undefined, 'all Clusters'))
     .addOption(defineOutputOption().default(undefined, 'table'))
     .addOption(defineContextOption())
     .addOption(defineKubeconfigOption());
@@ -139,7 +139,7 @@ function defineShowCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'show', 'show the conditions, addresses, credential and events of a cluster')
     .description('Show the conditions with their messages, the addresses, the credential and the latest events of a cluster.')
     .addArgument(defineNameArgument('<NAME>'))
-    .addOption(defineOutputOption(['wide', 'json', 'yaml', 'name']))
+    .addOption(defineOutputOption(['wide', 'json', 'yaml', 'name']).default(undefined, 'text'))
     .addOption(defineContextOption())
     .addOption(defineKubeconfigOption());
   addExamples(command, {

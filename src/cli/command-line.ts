@@ -7,8 +7,9 @@ import { findSimilar } from '../std/edit-distance.ts';
 import type { CommandHost } from './command.ts';
 
 /**
- * Returns a new command that prints to the host and never exits the process. Incorrect usage throws a StartError that suggests the nearest
- * spelling. `summary` is a lowercase imperative for the list of commands. The caller sets the description, a full sentence for `--help`.
+ * Returns a new command that prints to the host and never exits the process. Incorrect usage throws a StartError; for an unknown command or
+ * option, the message suggests a similar one, if there is one. `summary` is a lowercase imperative for the list of commands. The caller
+ * sets the description, a full sentence for `--help`.
  */
 export function defineCommand(host: CommandHost, name: string, summary: string): Command {
   return new CommandLine(name)
@@ -61,8 +62,8 @@ export function addExamples(command: Command, examples: Readonly<Record<string, 
 }
 
 /** Returns the path of a command from the root, for example `purser cluster revoke`. */
-export function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+export function formatCommandPath(command: Command): string {
+  return command.parent === null ? command.name() : `${formatCommandPath(command.parent)} ${command.name()}`;
 }
 
 /** Width of help output without a terminal, in characters. */
@@ -89,7 +90,7 @@ class CommandLine extends Command {
       .replace(/\n\(Did you mean (.*)\?\)/, '; did you mean $1?')
       .replace(/<(.+)>/, '$1')
       .replace(/\.?\n*$/, '');
-    throw new StartError(`${text} (for help, run ${pathOf(this)} --help)`);
+    throw new StartError(`${text} (for help, run ${formatCommandPath(this)} --help)`);
   }
 
   /** Returns the mistake to correct, which may differ from the one that commander names. */
@@ -98,11 +99,11 @@ class CommandLine extends Command {
     const misspelled = code === MISSING_OPTION ? this.args.find((arg) => /^--?\w/.test(arg)) : undefined;
     if (misspelled !== undefined) return describeUnknownWord('option', misspelled, this.createHelp().visibleOptions(this).map(longName));
     const unknown = /^error: unknown option '(--?\w[^'=]*)/.exec(message)?.[1];
-    const isOfCommand = commandsOf(this).some(({ options }) => options.some(({ long, short }) => unknown === long || unknown === short));
+    const isOfCommand = listCommands(this).some(({ options }) => options.some(({ long, short }) => unknown === long || unknown === short));
     return unknown !== undefined && isOfCommand ? `${unknown} is an option of a command. Write it after the command name` : message;
   }
 
-  /** Rejects missing values first: commander would read the next option as the value. */
+  /** Rejects a missing value first: commander would read the next option as the value. Also rejects a value of an option without one. */
   override parseOptions(argv: string[]): ReturnType<Command['parseOptions']> {
     const end = argv.indexOf('--');
     const args = end === -1 ? argv : argv.slice(0, end);
@@ -116,8 +117,8 @@ class CommandLine extends Command {
 }
 
 /** Returns all commands below a group, at any depth. */
-function commandsOf(group: Command): readonly Command[] {
-  return group.commands.flatMap((command) => [command, ...commandsOf(command)]);
+function listCommands(group: Command): readonly Command[] {
+  return group.commands.flatMap((command) => [command, ...listCommands(command)]);
 }
 
 /** Commander's code for a missing mandatory option. */
@@ -127,7 +128,7 @@ function longName({ long = '' }: Option): string {
   return long;
 }
 
-/** Returns a message like commander's for an unknown word, with the most similar word of `known`. */
+/** Returns a message like commander's for an unknown word, with the most similar word of `known`, if there is one. */
 export function describeUnknownWord(type: 'command' | 'option', word: string, known: readonly string[]): string {
   const similar = findSimilar(word, known);
   return `unknown ${type} '${word}'${similar === undefined ? '' : `; did you mean ${similar}?`}`;
@@ -143,12 +144,12 @@ function findValueProblem(options: readonly Option[], arg: string, next: string 
   return isMissing ? `${flag} needs a value: ${flag} ${/<(.+)>/.exec(option.flags)?.[1] ?? ''}` : undefined;
 }
 
-/** Help in kubectl's layout: placeholders in capital letters without angle brackets, arguments before options. */
+/** Help with placeholders in capital letters without angle brackets, and with arguments before options. */
 class CommandHelp extends Help {
   override commandUsage(command: Command): string {
     const args = command.registeredArguments.map((argument) => this.argumentTerm(argument));
     const group = command.commands.length > 0 && args.length === 0 ? ['COMMAND'] : [];
-    return [pathOf(command), ...group, ...args, '[options]'].join(' ');
+    return [formatCommandPath(command), ...group, ...args, '[options]'].join(' ');
   }
 
   override subcommandTerm(command: Command): string {

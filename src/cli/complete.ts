@@ -76,7 +76,7 @@ function findOption(command: Command, flag: string): Option | undefined {
   return command.options.find(({ long, short }) => flag === long || flag === short);
 }
 
-/** Kind of the last word: one of a fixed list of candidates, a file name, or a name to look up by its placeholder in the help. */
+/** Kind of the last word: one of a fixed list of candidates, a file name, or a name to look up by the placeholder in the help. */
 type Kind =
   | { readonly type: 'fixed'; readonly candidates: readonly Candidate[] }
   | { readonly type: 'files' }
@@ -84,18 +84,18 @@ type Kind =
 
 /** Returns the kind of the last word, and the part of the word that candidates begin with. */
 function findSubject({ command, args, pending }: Line, last: string): { readonly kind: Kind; readonly typed: string } {
-  if (pending !== undefined) return { kind: kindOfValue(pending), typed: last };
+  if (pending !== undefined) return { kind: toValueKind(pending), typed: last };
   const [flag, inline] = splitFlag(last);
   const option = inline === undefined ? undefined : findOption(command, flag);
-  if (option !== undefined) return { kind: kindOfValue(option), typed: inline ?? '' };
-  return { kind: last.startsWith('-') ? toFixedKind(optionsOf(command)) : kindOfArgument(command, args), typed: last };
+  if (option !== undefined) return { kind: toValueKind(option), typed: inline ?? '' };
+  return { kind: last.startsWith('-') ? toFixedKind(listOptions(command)) : toArgumentKind(command, args), typed: last };
 }
 
 function toFixedKind(candidates: readonly Candidate[]): Kind {
   return { type: 'fixed', candidates };
 }
 
-function optionsOf(command: Command): readonly Candidate[] {
+function listOptions(command: Command): readonly Candidate[] {
   return command
     .createHelp()
     .visibleOptions(command)
@@ -104,25 +104,25 @@ function optionsOf(command: Command): readonly Candidate[] {
     );
 }
 
-function kindOfValue({ argChoices, flags }: Option): Kind {
-  return kindOf(argChoices, /<(.+)>/.exec(flags)?.[1] ?? '');
+function toValueKind({ argChoices, flags }: Option): Kind {
+  return toKind(argChoices, /<(.+)>/.exec(flags)?.[1] ?? '');
 }
 
-function kindOfArgument(command: Command, args: readonly string[]): Kind {
-  if (command.commands.length > 0) return toFixedKind(args.length > 0 ? [] : commandsOf(command));
+function toArgumentKind(command: Command, args: readonly string[]): Kind {
+  if (command.commands.length > 0) return toFixedKind(args.length > 0 ? [] : listCommands(command));
   const declared: readonly Argument[] = command.registeredArguments;
   const argument = declared[args.length] ?? declared.findLast(({ variadic }) => variadic);
   if (argument === undefined) return toFixedKind([]);
-  if (argument.name() === 'COMMAND') return toFixedKind(commandsOf(findCommand(command.parent as Command, args)));
-  return kindOf(argument.argChoices, argument.name() === 'NAME' ? `${command.parent?.name()} NAME` : argument.name());
+  if (argument.name() === 'COMMAND') return toFixedKind(listCommands(findCommand(command.parent as Command, args)));
+  return toKind(argument.argChoices, argument.name() === 'NAME' ? `${command.parent?.name()} NAME` : argument.name());
 }
 
-function kindOf(choices: readonly string[] | undefined, placeholder: string): Kind {
+function toKind(choices: readonly string[] | undefined, placeholder: string): Kind {
   if (choices !== undefined) return toFixedKind(choices.map((choice) => [choice, '']));
   return placeholder === 'FILE' || placeholder === 'DIR' ? { type: 'files' } : { type: 'names', placeholder };
 }
 
-function commandsOf(command: Command | undefined): readonly Candidate[] {
+function listCommands(command: Command | undefined): readonly Candidate[] {
   return command === undefined
     ? []
     : command

@@ -38,7 +38,10 @@ export class Connections implements AsyncDisposable {
     });
   }
 
-  /** Returns the API server of a context. Sends no request. Throws a StartError if the kubeconfig is unusable. */
+  /**
+   * Returns the API server of `context`; undefined means the current context. Sends no request. Throws a StartError if the kubeconfig is
+   * unusable.
+   */
   async readServer(context: string | undefined): Promise<ContextServer> {
     return await this.#use(async (paths) => await readServer(await loadKubeConfig(paths, context)));
   }
@@ -62,7 +65,10 @@ export class Connections implements AsyncDisposable {
     return await this.#use(readContexts);
   }
 
-  /** Returns the namespace of `context`; undefined means the current context. Throws a StartError if the kubeconfig is unusable. */
+  /**
+   * Returns the namespace of `context`, or `default` if the context has none; an undefined `context` means the current context. Throws a
+   * StartError if the kubeconfig is unusable.
+   */
   async readNamespace(context: string | undefined): Promise<string> {
     const { current, contexts } = await this.readContexts();
     return contexts.find(({ name }) => name === (context ?? current))?.namespace || 'default';
@@ -77,8 +83,8 @@ export class Connections implements AsyncDisposable {
   }
 
   /**
-   * Returns the kubeconfig files, and the files that the credential of a context refers to. Throws a StartError if the kubeconfig is
-   * unusable.
+   * Returns the kubeconfig files, and the files that the credential of `context` refers to; undefined means the current context. Throws a
+   * StartError if the kubeconfig is unusable.
    */
   async findCredentialFiles(context: string | undefined): Promise<readonly string[]> {
     const source = await this.#use((paths) => loadKubeConfig(paths, context));

@@ -14,7 +14,7 @@ export interface InterruptHandler {
 }
 
 /** Exit code of an interrupted command. */
-export const INTERRUPTED = 130;
+export const INTERRUPTED_EXIT_CODE = 130;
 
 /**
  * Makes SIGINT and SIGTERM abort a command: the process exits with 130 within a second, or at once on a second signal. Exits with 141 if
@@ -25,8 +25,8 @@ export function handleInterrupts(host: Host, clock: Clock): InterruptHandler {
   let isReleased = false;
   const onSignal = (): void => {
     if (isReleased) return;
-    if (stopping.signal.aborted) return host.exit(INTERRUPTED);
-    clock.wakeAt(clock.now() + STOP_MS, () => host.exit(INTERRUPTED));
+    if (stopping.signal.aborted) return host.exit(INTERRUPTED_EXIT_CODE);
+    clock.wakeAt(clock.now() + STOP_MS, () => host.exit(INTERRUPTED_EXIT_CODE));
     stopping.abort();
   };
   host.on('SIGINT', onSignal);

@@ -45,7 +45,7 @@ function defineChangeCommand(host: CommandHost, action: TokenAction): Command {
   const [summary, description] = DESCRIPTIONS[action];
   const command = defineCommand(host, action, summary)
     .description(description)
-    .argument('<mt/NAME>', 'ManagedToken')
+    .argument('<mt/NAME>', 'name of the ManagedToken')
     .addOption(defineNamespaceOption())
     .addOption(defineTimeoutOption('1m', 'maximum time to wait until Purser has applied the change (0 does not wait)'))
     .addOption(defineContextOption())

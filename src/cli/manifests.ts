@@ -11,7 +11,7 @@ export interface TargetAccessOptions {
   readonly user?: string;
 }
 
-/** Returns Purser's service account and permissions on a target cluster. */
+/** Returns the manifests of Purser's permissions on a target cluster and, unless `user` is set, of Purser's service account there. */
 export async function renderTargetAccess({ namespaces: names, user }: TargetAccessOptions): Promise<string> {
   const documents = (await readManifest('deploy/target/access.yaml')).split(SEPARATOR);
   const limited = names === undefined ? documents : documents.flatMap((document) => limitToNamespaces(document, names));
@@ -38,7 +38,7 @@ export interface HubAccessOptions {
   readonly apart?: boolean;
 }
 
-/** Returns the service accounts for federation, and Purser's permission to request their tokens. */
+/** Returns the manifests of the service accounts for federation, and of Purser's permission to request tokens for these accounts. */
 export async function renderHubAccess({
   serviceAccount: names,
   namespace: own,
@@ -70,12 +70,12 @@ function renderRegistrationRecipe(set: string | undefined): string {
 }
 
 /**
- * Manifest of the permissions to renew Purser's credential. They are needed only with --namespaces: permissions in all namespaces include
- * them.
+ * Path of the manifest with the permissions to renew Purser's credential. Needed only with `namespaces`: permissions in all namespaces
+ * include the permissions to renew.
  */
 const RENEWAL = 'deploy/target/namespaces/renewal.yaml';
 
-/** Name of Purser's service account, role and role binding on a target cluster. */
+/** Name of Purser's service account on a target cluster, and of the role and bindings for issuing tokens there. */
 const SERVICE_ACCOUNT = 'purser';
 
 function renderTargetRecipe(names: readonly string[] | undefined, user: string | undefined): string {
@@ -98,8 +98,8 @@ const TOKEN_RECIPE = `# On the hub, create a Secret that contains a token for th
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
 #     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 1h)" \\
 #     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
-# Purser immediately obtains its own token, and stores and renews it in the Secret target-1-credential-renewed. It never changes your
-# Secret.
+# When a Cluster refers to this Secret, Purser obtains its own token, and stores and renews that token in the Secret
+# target-1-credential-renewed. Purser never changes your Secret.
 `;
 
 function renderFederationRecipe(user: string): string {
@@ -112,7 +112,7 @@ function renderFederationRecipe(user: string): string {
 `;
 }
 
-/** Replaces Purser's ClusterRoleBinding with a RoleBinding in each namespace; keeps other objects. */
+/** Replaces the ClusterRoleBinding `purser` with a RoleBinding in each namespace; keeps other objects. */
 function limitToNamespaces(document: string, names: readonly string[]): readonly string[] {
   const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n`;
   if (!document.includes(wide)) return [document];

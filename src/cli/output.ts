@@ -65,17 +65,17 @@ export function formatDocument(value: unknown, output: 'json' | 'yaml'): string 
   visit(document, {
     Scalar(_, node) {
       // YAML permits escapes only in double-quoted strings.
-      if (typeof node.value === 'string' && CONTROL.test(node.value)) node.type = 'QUOTE_DOUBLE';
+      if (typeof node.value === 'string' && CONTROL_CHARACTER.test(node.value)) node.type = 'QUOTE_DOUBLE';
     },
   });
   return escapeControls(document.toString({ lineWidth: 0 }), toYamlEscape);
 }
 
 /** Matches control, format, private-use and unassigned characters, surrogates and line separators, but not newlines. */
-const CONTROL = /(?!\n)[\p{C}\u2028\u2029]/u;
+const CONTROL_CHARACTER = /(?!\n)[\p{C}\u2028\u2029]/u;
 
 function escapeControls(text: string, toEscape: (character: string) => string): string {
-  return text.replace(new RegExp(CONTROL, 'gu'), toEscape);
+  return text.replace(new RegExp(CONTROL_CHARACTER, 'gu'), toEscape);
 }
 
 /** Returns the JSON escape of a character; two escapes, a surrogate pair, for a character above U+FFFF. */

@@ -6,7 +6,7 @@ import type { CommandHost } from './command.ts';
 /** Interval between two reads, in milliseconds. */
 const INTERVAL_MS = 250;
 
-/** Returns the first result of `read` that is not undefined; undefined if there is none within the timeout. */
+/** Returns the first result of `read` that is not undefined; undefined if there is none within the timeout. Calls `read` at least once. */
 export async function poll<T>(
   timeoutMs: number,
   { clock, signal }: CommandHost,

@@ -21,15 +21,15 @@ export interface Host {
 export interface ProgramOptions {
   readonly host: Host;
   readonly clock: Clock;
-  /** Maximum duration of `stop`, in milliseconds. */
+  /** Maximum time between the first signal and the exit, in milliseconds. */
   readonly stopMs: number;
 }
 
 /**
- * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0, also if `stop` fails or takes too long; a
- * second signal exits immediately with 130. The first signal also aborts the AbortSignal that `start` receives. If `start` fails, prints a
- * StartError on one line and exits with 2, and exits with 1 for any other error, so that Kubernetes restarts the process. Returns without
- * exiting if `start` returns undefined.
+ * Runs the program that `start` returns until SIGINT or SIGTERM, then stops the program and exits with 0, even if `stop` fails or takes too
+ * long. The first signal also aborts the AbortSignal that `start` receives; a second signal exits immediately with 130. If `start` fails
+ * before the first signal, prints the error, and exits with 2 for a StartError or with 1 for any other error. Returns without exiting if
+ * `start` returns undefined.
  */
 export async function runProgram(
   options: ProgramOptions,
@@ -63,6 +63,7 @@ function handleUncaught(host: Host): (error: unknown) => void {
 
 /** Interval within which two signals are treated as one, in milliseconds: npm also forwards a Ctrl-C that the terminal has already sent. */
 const SAME_SIGNAL_MS = 300;
+/** Exit code after a second signal, as for a process that SIGINT terminates. */
 const KILLED_BY_SIGINT = 130;
 
 function createStopSignal({ host, clock, stopMs }: ProgramOptions): AbortSignal {
@@ -74,7 +75,7 @@ function createStopSignal({ host, clock, stopMs }: ProgramOptions): AbortSignal 
       return;
     }
     stoppedAt = clock.now();
-    // Exits with 0 even if `stop` takes longer than `stopMs`, because acknowledged writes are already on disk.
+    // Exits with 0 even if the shutdown takes longer than `stopMs`, because acknowledged writes are already on disk.
     clock.wakeAt(stoppedAt + stopMs, () => host.exit(0));
     stopping.abort();
   };

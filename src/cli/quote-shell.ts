@@ -2,8 +2,8 @@
 
 /** Quotes a word for a POSIX shell; returns a word without special characters unchanged. */
 export function quoteShell(word: string): string {
-  return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** zsh expands a leading `=`. */
-const PLAIN = /^[\w%+,./:@-][\w%+,./:=@-]*$/;
+/** Matches a word without special characters. A leading `=` is special, because zsh expands it. */
+const PLAIN_WORD = /^[\w%+,./:@-][\w%+,./:=@-]*$/;

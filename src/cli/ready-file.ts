@@ -1,4 +1,4 @@
-// The ready file, which contains Purser's addresses. Purser writes it when it is ready, and removes it when it stops.
+// The ready file, which contains Purser's addresses. Purser writes the file when all components run, and removes the file at shutdown.
 
 import { constants } from 'node:fs';
 import { access, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ export interface ReadyFile {
 
 /**
  * Removes the ready file of an earlier run, and returns a ReadyFile for this run. If `path` is undefined, the ReadyFile does nothing.
- * Throws a StartError if the folder is not writable.
+ * Throws a StartError if the earlier file cannot be removed, or if the folder is not writable.
  */
 export async function prepareReadyFile(path: string | undefined): Promise<ReadyFile> {
   if (path === undefined) return { write: async () => {}, remove: async () => {} };

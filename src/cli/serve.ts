@@ -8,18 +8,18 @@ import type { OptionText, OptionTexts } from '../config/variables.ts';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand } from './command-line.ts';
 
-/** Programs that run until a signal stops them; each call resolves after the program has stopped. */
+/** Programs that run until a signal stops them. */
 export interface Programs {
   /** Runs the operator on a cluster. */
   run(config: Config): Promise<void>;
-  /** Runs Purser with a hub and target clusters on this machine; undefined where the embedded API server is not installed. */
+  /** Runs Purser with a hub and target clusters on this machine; undefined in the image, which does not contain the embedded API server. */
   dev?(config: Config): Promise<void>;
 }
 
 /** Returns `purser run`. */
 export function defineRunCommand(host: CommandHost, programs: Programs): Command {
   const command = defineCommand(host, 'run', 'run Purser on a cluster')
-    .description("Run Purser on the cluster that KUBECONFIG selects or, in a pod, on the pod's cluster.")
+    .description('Run Purser on the cluster that KUBECONFIG selects or, if KUBECONFIG is not set, on the cluster of the pod.')
     .addHelpText('after', `\n${VARIABLES}`);
   addOptions(command, ({ localOnly }) => localOnly === true);
   return command.action(() => programs.run(readConfig(command, host, false)));
@@ -81,7 +81,7 @@ function readConfig(command: Command, host: CommandHost, isLocal: boolean): Conf
   }
 }
 
-/** Returns the options of the command line in the order of their declaration; the last occurrence of each applies. */
+/** Returns the options that the command line sets, in the order of their declaration; the last occurrence of each applies. */
 function readGivenOptions(command: Command): OptionTexts {
   return new Map(
     command.options.flatMap((option): (readonly [OptionName, OptionText])[] => {

@@ -48,13 +48,13 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
 }
 
 interface Action {
-  /** Returns the reason why the action would have no effect; undefined if it has an effect. */
+  /** Returns the reason why the action would have no effect, as the predicate of a sentence; undefined if the action has an effect. */
   readonly check?: (token: ManagedToken) => string | undefined;
   readonly patch: (value: string) => Patch;
   readonly isDone: (token: ManagedToken, value: string, requested: ManagedToken) => boolean;
   /** Returns the result, as the predicate of a sentence. */
   readonly describeResult: (token: ManagedToken, now: number) => string;
-  /** Returns the part of the action that Purser has completed, in the same form; undefined if it has completed nothing. */
+  /** Returns the completed part of an incomplete action, as the predicate of a sentence; undefined if no part is complete. */
   readonly describePart?: (token: ManagedToken, value: string, requested: ManagedToken) => string | undefined;
 }
 
@@ -109,7 +109,7 @@ function formatExpiry({ status }: ManagedToken, now: number, subject: string): s
   return `${subject} ${at <= now ? 'has expired' : `expires in ${formatHumanDuration(at - now)}`}`;
 }
 
-/** Waits until `isDone` returns true or the timeout expires. Returns the latest ManagedToken, as `changed` if `isDone` returned true. */
+/** Waits until `isDone` returns true or the timeout expires. Returns the latest ManagedToken, and also as `changed` if `isDone` is true. */
 async function waitUntil(
   { hub, namespace, name, timeoutMs }: TokenChange,
   host: CommandHost,

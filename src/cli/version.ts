@@ -10,7 +10,7 @@ import { defineOutputOption } from './options.ts';
 export function defineVersionCommand(host: CommandHost): Command {
   return defineCommand(host, 'version', 'print the version of Purser')
     .description('Print the version of Purser; with -o json or -o yaml, also the version of Node.js.')
-    .addOption(defineOutputOption(['json', 'yaml']))
+    .addOption(defineOutputOption(['json', 'yaml']).default(undefined, 'text'))
     .action(async ({ output }: { readonly output?: 'json' | 'yaml' }) => {
       if (output === undefined) return host.print(formatVersion());
       const { formatDocument } = await import('./output.ts');

@@ -10,7 +10,7 @@ export function toVisibleLine(text: string): string {
 
 /** Returns the text without invisible characters, except for line breaks, tabs and the colors of `purser status`. */
 export function removeInvisible(text: string): string {
-  return text.replace(UNPRINTED, ' ');
+  return text.replace(UNPRINTED_CHARACTER, ' ');
 }
 
 /** Returns a host that prints no invisible characters. */
@@ -27,4 +27,4 @@ export function withVisibleOutput(host: CommandHost): CommandHost {
 /** Matches a sequence of invisible characters and whitespace. */
 const GAPS = new RegExp(`[${INVISIBLE}\\s]+`, 'gu');
 /** Matches an invisible character, except for line breaks, tabs and the colors of `purser status`. */
-const UNPRINTED = new RegExp(String.raw`(?!\r?\n|\t|\u001b\[(?:0|1|3[1-3])m)[${INVISIBLE}]`, 'gu');
+const UNPRINTED_CHARACTER = new RegExp(String.raw`(?!\r?\n|\t|\u001b\[(?:0|1|3[1-3])m)[${INVISIBLE}]`, 'gu');

@@ -46,7 +46,7 @@ export interface ClusterInformers extends RegistryInformers {
   readonly tokens: Informer<ManagedToken>;
 }
 
-/** Lookups that all terms share, because a store keeps each index forever. */
+/** Lookups that all terms of the controller share, because a store keeps each index forever. */
 type Lookups = Pick<ClusterDeps, 'registry' | 'tokensForCluster'>;
 
 export interface ClusterControllerOptions extends Omit<ClusterDeps, keyof Lookups | 'tracked'> {
@@ -93,13 +93,13 @@ function runTerm(
     clock,
     concurrency: PROBES_PER_LANE * LANES.length,
     concurrencyPerLane: PROBES_PER_LANE,
-    priorityOf: (key) => ({ lane: laneOf(tracked, key), deadlineAt: Infinity }),
+    priorityOf: (key) => ({ lane: selectLane(tracked, key), deadlineAt: Infinity }),
     onQueue: ({ depth }) => options.metrics?.observeQueue('cluster-status', depth),
   });
 }
 
 /** Returns the lane of a cluster. Hanging clusters have a separate lane, so that responding clusters never wait for them. */
-function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
+function selectLane(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
   const cluster = tracked.get(key);
   if (cluster === undefined || cluster.probedAt === undefined) return 'new';
   return cluster.isHanging ? 'hanging' : 'responding';
@@ -154,11 +154,11 @@ function toWallClock(clock: Clock, at: number): number {
 }
 
 interface Probed extends ProbeResult {
-  /** Address that responded; undefined if there is none. */
+  /** Address at which the cluster is ready; undefined if /readyz failed or was not requested. */
   readonly activeServer?: string | undefined;
 }
 
-/** Schedules the first probe of a registration. Clusters without known health come first; the others keep their slots after a restart. */
+/** Schedules the first probe of a registration: soon if the health is unknown, otherwise at the cluster's regular time in the interval. */
 function scheduleProbe(
   { clock, settings, tracked }: ClusterDeps,
   { cluster, credential }: RegisteredCluster,
@@ -229,7 +229,7 @@ function recordProbe(
     activeEndpoint: findRegisteredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
     isHanging: fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed',
     probedAt: clock.now(),
-    // If the last probe contradicts a reported condition, the next probe follows after half an interval to confirm it.
+    // If this probe contradicts a reported condition, the next one follows after half an interval and decides.
     probeAt: isInDoubt(health)
       ? startedAt + settings.probeIntervalMs / 2
       : computeNextTurnAt('probe', tracked.uid, now, computeIntervalMs(rejections, settings)),
@@ -242,7 +242,7 @@ function mergeFacts(known: TrackedCluster, { version, apiAudiences }: ProbeResul
   return { version: version ?? known.version, apiAudiences: apiAudiences ?? known.apiAudiences };
 }
 
-/** Returns the interval of probes, in milliseconds. It grows while the credential is rejected; a new credential triggers a probe. */
+/** Returns the interval of probes, in milliseconds. Repeated rejections of the credential extend it; a new credential triggers a probe. */
 function computeIntervalMs(rejections: number, { probeIntervalMs, accessIntervalMs }: ProbeSettings): number {
   return computeExponentialMs(Math.max(rejections - 1, 0), {
     initialMs: probeIntervalMs,

@@ -22,7 +22,7 @@ export interface ProbeScope {
   readonly isRetried: boolean;
   /** True if version, identity and permissions are checked. */
   readonly includesAccess: boolean;
-  /** True if the audiences of the API server are reviewed in addition to the other checks. */
+  /** True if the checks also include the audiences of the API server; ignored unless the cluster is federated. */
   readonly includesAudiences: boolean;
   /** Returns the namespaces to review if the credential is not permitted to issue tokens in every namespace. */
   readonly namespaces: () => readonly string[];
@@ -36,13 +36,13 @@ export interface IssueScope {
 }
 
 export interface ProbeResult {
-  /** Failure of /readyz; undefined if the cluster is ready. */
+  /** Failure of /readyz, or the reason why Purser could not request it; undefined if the cluster is ready. */
   readonly fault?: Fault | undefined;
   /** Duration of the last /readyz request, in milliseconds; undefined if it failed with a reason other than NotReady. */
   readonly latencyMs?: number | undefined;
   /** Identity and permissions; undefined if they were not checked. */
   readonly access?: IssueScope | undefined;
-  /** Version of the cluster; undefined if unknown. */
+  /** Version of the cluster; undefined if it was not checked or is unknown. */
   readonly version?: string | undefined;
   /** Audiences of the API server; empty if it does not state them or does not permit the review, undefined without a successful review. */
   readonly apiAudiences?: readonly string[] | undefined;
@@ -169,8 +169,8 @@ async function fetchVersion(prober: TargetCaller, signal: AbortSignal): Promise<
 }
 
 /**
- * Returns the version that a cluster reports, without characters that cannot occur in versions; undefined if none remain. The text is
- * untrusted.
+ * Returns the version that a cluster reports, without characters that cannot occur in versions; undefined if no character is left. The text
+ * is untrusted.
  */
 export function parseVersion(gitVersion: unknown): string | undefined {
   if (typeof gitVersion !== 'string') return undefined;
@@ -287,13 +287,13 @@ const OTHER_ISSUER =
 const PUBLISH_KEYS =
   'on the hub, bind the ClusterRole system:service-account-issuer-discovery to the group system:unauthenticated, unless the issuer publishes its keys elsewhere';
 
-const ANONYMOUS = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
+const ANONYMOUS_USER = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
 const KEYS = { nonResourceAttributes: { path: '/openid/v1/jwks', verb: 'get' } };
 
 /** Returns whether the hub publishes its keys; true if that is unknown. */
 async function areKeysPublic(hub: Pick<KubeClient, 'createReview'>, signal: AbortSignal): Promise<boolean> {
   try {
-    return (await reviewAccess(hub, ANONYMOUS, KEYS, { signal, timeoutMs: DEADLINE_MS })).allowed;
+    return (await reviewAccess(hub, ANONYMOUS_USER, KEYS, { signal, timeoutMs: DEADLINE_MS })).allowed;
   } catch {
     signal.throwIfAborted();
     return true;

@@ -27,7 +27,7 @@ import {
   type Validity,
 } from './policy/conditions.ts';
 import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
-import { heartbeatMs, type TrackedCluster, type TrackedClusters } from './tracked-cluster.ts';
+import { computeHeartbeatMs, type TrackedCluster, type TrackedClusters } from './tracked-cluster.ts';
 
 /** Shared state of all status writes during one term of the controller. */
 export interface StatusDeps {
@@ -88,7 +88,7 @@ function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
 }
 
 /** Maximum error of the times in a status, in milliseconds: Purser truncates the times to seconds. */
-const TRUNCATED_MS = 1_000;
+const MAX_TIME_ERROR_MS = 1_000;
 
 function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: TrackedCluster & { readonly health: Health }): ClusterStatus {
   const { health, version, latencyMs, activeEndpoint, probedAt, conditions: previous } = tracked;
@@ -102,7 +102,7 @@ function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: Trac
   return omitUndefined<ClusterStatus>({
     type: version && detectDistribution(version),
     version,
-    apiAudiences: apiAudiencesOf(registered, tracked.apiAudiences),
+    apiAudiences: resolveAPIAudiences(registered, tracked.apiAudiences),
     activeEndpoint,
     lastProbeTime,
     probeLatencyMilliseconds: latencyMs === undefined ? undefined : Math.round(latencyMs),
@@ -163,7 +163,7 @@ function toHubFailure(error: IssueError | undefined): { readonly failure?: HubTo
 function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
   const now = deps.clock.monotonic();
   if (computeHeartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
-    // A reservation that was made for a smaller fleet would repeatedly make the cluster due immediately.
+    // A reservation from a time when the fleet was smaller would repeatedly make the cluster due immediately.
     cluster.heartbeatAt = undefined;
     return Infinity;
   }
@@ -177,13 +177,13 @@ function computeHeartbeatDueAt(
   { uid, isRegular }: TrackedCluster,
   { conditions = [] }: ClusterStatus,
 ): number {
-  const periodMs = heartbeatMs(registry.clusters.size);
+  const periodMs = computeHeartbeatMs(registry.clusters.size);
   const writtenAt = parseTimestamp(conditions[0]?.lastHeartbeatTime) ?? 0;
   // A heartbeat far in the future was written before the clock was set back, or by another writer.
   const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
   // Slots spread the heartbeats of clusters whose statuses were written together. Later heartbeats follow the last one by a whole period:
   // with slots, a late heartbeat would be followed by an early one.
-  return isRegular ? lastAt + periodMs + TRUNCATED_MS : computeNextTurnAt('heartbeat', uid, lastAt, periodMs);
+  return isRegular ? lastAt + periodMs + MAX_TIME_ERROR_MS : computeNextTurnAt('heartbeat', uid, lastAt, periodMs);
 }
 
 /** Returns the events to record when one status follows another. */
@@ -228,7 +228,7 @@ export function toCredentialEvidence(
  * `reviewed`, the audiences that the server stated in a review, or, before the first review of a term, the audiences in the status. Returns
  * undefined if the audiences are unknown.
  */
-export function apiAudiencesOf(
+export function resolveAPIAudiences(
   { cluster, credential, renewed }: RegisteredCluster,
   reviewed: readonly string[] | undefined,
 ): readonly string[] | undefined {
@@ -249,7 +249,7 @@ function toStoredEvidence({ validity, token }: ReadCredential, renewAt: number |
   return { type: 'stored', validity, renewAt, isSupplied: token.isSupplied && renewAt !== undefined, cluster };
 }
 
-const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew the credential' };
+const REVOCATION_FAILURE: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew the credential' };
 
 /** Returns the failure of a requested revocation of a credential that Purser does not renew; undefined without a pending request. */
 function findRevocationFailure(
@@ -258,7 +258,7 @@ function findRevocationFailure(
 ): { readonly failure: RenewalFailure } | undefined {
   const request = revokeRequestOf(credential);
   const revoked = renewed && parseRenewal(renewed, credential.metadata.uid)?.revoked;
-  return request === undefined || request === revoked ? undefined : { failure: NOT_RENEWED };
+  return request === undefined || request === revoked ? undefined : { failure: REVOCATION_FAILURE };
 }
 
 /**
@@ -293,7 +293,7 @@ const knownCredentials = new WeakMap<
   ReadCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }
 >();
 
-/** Returns the credential in a Secret, parsed once; undefined if it is unreadable. */
+/** Returns the credential in a Secret, parsed once for each version of the two Secrets; undefined if the credential is unreadable. */
 function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): ReadCredential | undefined {
   const known = knownCredentials.get(credential);
   const stored = known !== undefined && known.renewed === renewed ? known : (parseStored(credential, renewed) ?? { renewed });

@@ -35,7 +35,7 @@ export interface TrackedCluster {
    */
   latencyMs: number | undefined;
   activeEndpoint: string | undefined;
-  /** Conditions of the last reconcile. Changes that other writers make to the status are ignored. */
+  /** Conditions that were evaluated last; before the first probe of a term, those in the status. Changes by other writers are ignored. */
   conditions: readonly ClusterCondition[];
   /** True if the next reconcile writes the status even if its content has not changed. */
   mustWrite: boolean;
@@ -53,7 +53,7 @@ const MIN_PERIOD_MS = 300_000;
 export const HEARTBEAT_GAP_MS = 1_000 / HEARTBEATS_PER_SECOND;
 
 /** Returns the heartbeat period of each cluster in a fleet of this size, in milliseconds. */
-export function heartbeatMs(clusters: number): number {
+export function computeHeartbeatMs(clusters: number): number {
   return Math.max(MIN_PERIOD_MS, Math.ceil(clusters * HEARTBEAT_GAP_MS));
 }
 
@@ -116,7 +116,7 @@ function isUnaffected({ registration: former, rejections }: TrackedCluster, regi
   return isSameRegistration(former, registration) || (rejections === 0 && isSameExceptRenewal(former, registration));
 }
 
-/** Resumes from the status of an earlier term, so that a restart needs no immediate probes. */
+/** Returns the state according to the status that an earlier term wrote, so that a restart needs no immediate probes. */
 function restore(uid: string, registration: Registration, status: ClusterStatus = {}): TrackedCluster {
   const { version, activeEndpoint, conditions = [] } = status;
   const health = parseHealth(conditions);

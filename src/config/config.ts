@@ -14,7 +14,7 @@ export interface Config {
   readonly facadePort: number;
   /** First path segment of token requests. */
   readonly facadePath: string;
-  /** URL of the façade for callers outside the hub; undefined if none is published. */
+  /** URL of the façade for callers outside the hub; undefined if none is configured. */
   readonly facadeUrl: string | undefined;
   /** Audiences accepted in callers' tokens; empty for the hub's own audiences. */
   readonly facadeAudiences: readonly string[];

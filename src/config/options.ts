@@ -25,9 +25,9 @@ import {
 export interface Option {
   /** Placeholder of the value in `--help`; undefined for a flag. */
   readonly value?: string;
-  /** Text that is parsed if the option is not set; undefined if there is none, or for a flag, which is then false. */
+  /** Text to parse if the option is not set; undefined if the option has no default, or is a flag. The default of a flag is false. */
   readonly default?: string;
-  /** Description of a default that depends on the command or on other options. */
+  /** Description of the default if `default` is undefined; undefined for a flag. */
   readonly defaultDescription?: string;
   readonly parse: Parser<unknown>;
   readonly description: string;
@@ -114,6 +114,7 @@ export const OPTIONS = {
   },
   'facade-tls-secret': {
     value: 'NAME',
+    defaultDescription: 'none',
     parse: objectName,
     description:
       "Secret in Purser's namespace with the façade's certificate and key for all replicas; if it does not exist, Purser creates it and renews the certificate",
@@ -139,6 +140,7 @@ export const OPTIONS = {
   },
   'ready-file': {
     value: 'FILE',
+    defaultDescription: 'none',
     parse: anyText,
     description:
       'JSON file that Purser writes when it is ready and removes when it stops, with its addresses, file paths and, in a local run, tokens',
@@ -200,7 +202,12 @@ export const OPTIONS = {
     parse: duration,
     description: "how often each cluster's version and Purser's permissions on the cluster are checked",
   },
-  'hub-cluster': { value: 'NAME', parse: objectName, description: 'name of the Cluster object that represents the hub' },
+  'hub-cluster': {
+    value: 'NAME',
+    defaultDescription: 'none',
+    parse: objectName,
+    description: 'name of the Cluster object that represents the hub',
+  },
   'allow-loopback': { parse: flag, description: 'allow Clusters with loopback addresses; the local run always allows loopback addresses' },
   'log-level': {
     value: 'LEVEL',

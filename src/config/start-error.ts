@@ -1,4 +1,4 @@
-// Errors that the user can correct before Purser or a command starts.
+// Errors that the user can correct: incorrect usage, and failures at startup.
 
 /** Incorrect usage or a startup failure that the user can correct. The message is one line: cause, then remedy. */
 export class StartError extends Error {
@@ -13,7 +13,7 @@ interface Listeners {
   readonly bindAddress?: string | undefined;
 }
 
-/** Returns a StartError that names the option if listening failed; returns other errors unchanged. */
+/** Returns a StartError that names the option to change if a server cannot listen; returns other errors unchanged. */
 export function toListenError(error: unknown, { apiPort, facadePort, metricsPort, bindAddress }: Listeners): unknown {
   if (bindAddress !== undefined && isAddressError(error, bindAddress))
     return new StartError(`cannot listen on ${bindAddress} (${error.message}). Choose another --bind-address`, { cause: error });
@@ -33,7 +33,7 @@ export function isListenError(error: unknown): error is NodeJS.ErrnoException & 
   return typeof error === 'object' && error !== null && 'syscall' in error && error.syscall === 'listen';
 }
 
-/** Returns whether `bindAddress` is the cause: this machine does not have the address, or the name does not resolve. */
+/** Returns whether `bindAddress` caused the error: this machine does not have the address, or the name does not resolve. */
 function isAddressError(error: unknown, bindAddress: string): error is Error {
   if (isListenError(error)) return error.code === 'EADDRNOTAVAIL';
   return typeof error === 'object' && error !== null && 'hostname' in error && error.hostname === bindAddress;

@@ -4,10 +4,10 @@ import { OwnAudiencePrefix } from '../api/names.ts';
 import { validateDns1123Label, validateDns1123Subdomain } from '../kubernetes/names.ts';
 import { parseDuration } from '../std/duration.ts';
 
-/** Parses the text of an option. */
+/** Parser of the text of an option. */
 export interface Parser<T> {
   (text: string): T;
-  /** All valid strings; undefined if they are not a fixed list. */
+  /** Valid strings, for shell completion; undefined for none. */
   readonly words?: readonly string[];
 }
 

@@ -36,8 +36,9 @@ const SERVICE_ADDRESS = /^(tcp|udp|sctp):\/\//;
 const SERVICE_VARIABLE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))$/;
 
 /**
- * Returns the variables with Purser's prefix that Purser does not know, each with the most similar known variable, if there is one. Callers
- * must warn about them, because Purser would otherwise ignore a misspelled setting silently.
+ * Returns the variables with Purser's prefix that Purser does not know, each with the most similar known variable, if there is one. Omits
+ * empty variables and service links. Callers must warn about the variables, because Purser would otherwise ignore a misspelled setting
+ * silently.
  */
 export function listUnknownVariables(env: Env): readonly string[] {
   return Object.entries(env)

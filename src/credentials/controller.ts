@@ -43,7 +43,7 @@ interface Term extends Pick<CredentialControllerOptions, 'informers' | 'metrics'
   readonly stopping: AbortSignal;
 }
 
-/** Maximum number of concurrent renewals: many, because those of hanging clusters only wait. */
+/** Maximum number of concurrent reconciles: many, because reconciles for hanging clusters only wait. */
 const CONCURRENCY = 64;
 
 function runTerm(deps: CredentialDeps, { informers, metrics, stopping }: Term): Observable<Outcome<string>> {

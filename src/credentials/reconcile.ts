@@ -3,7 +3,7 @@
 import type { Result } from '../runtime/controller.ts';
 import { IssueError, type IssueErrorReason } from '../targets/issue-error.ts';
 import type { RenewalFailure, RenewalReason } from '../targets/policy/renewal.ts';
-import { type CredentialPlan, MIN_RETRY_MS, planCredential, retryDelayMs } from './policy/plan.ts';
+import { type CredentialPlan, computeRetryDelayMs, MIN_RETRY_MS, planCredential } from './policy/plan.ts';
 import { deleteAnchors, recover, renew, restore } from './renew.ts';
 import { removeRecord, retire } from './retire.ts';
 import { revoke } from './revoke.ts';
@@ -28,7 +28,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
   };
 }
 
-/** Returns the time to retry after a failed step, in milliseconds since the epoch: when the next planned step is due. */
+/** Returns the time to retry a failed step, in milliseconds since the epoch: that of the next planned step; without one, 10 s from now. */
 export function computeRetryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
   const observed = observe(deps, key, signal);
   const now = deps.clock.now();
@@ -70,14 +70,14 @@ function recordFailure({ state, token, clock, random }: CredentialRun, step: Cre
   if (step === 'deleteAnchors' || step === 'revoke') {
     state.deleteFailures += 1;
     state.deleteFailure = { reason: 'CredentialNotRevoked', detail: error instanceof IssueError ? error.message : '' };
-    state.deleteNotBefore = now + retryDelayMs(state.deleteFailures, 0) * spread;
+    state.deleteNotBefore = now + computeRetryDelayMs(state.deleteFailures, 0) * spread;
     return;
   }
   state.failedDigest = token?.digest ?? '';
   state.failedAt = now;
   state.failures += 1;
   state.failure = toFailure(step, error);
-  const delayMs = retryDelayMs(state.failures, (token?.expiresAt ?? 0) - clock.now()) * spread;
+  const delayMs = computeRetryDelayMs(state.failures, (token?.expiresAt ?? 0) - clock.now()) * spread;
   if (step === 'restore') state.restoreNotBefore = Math.max(state.restoreNotBefore, now + delayMs);
   else state.renewNotBefore = now + delayMs;
   // The latest token is not restored once the cluster has rejected the credential.

@@ -5,7 +5,7 @@ import { Label, LabelValue } from '../api/names.ts';
 import { RenewalEventReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { parseServiceAccount, parseServiceAccountNamespace } from '../kubernetes/service-account.ts';
-import { digestOf } from '../std/digest.ts';
+import { computeDigest } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { toSentence } from '../std/sentence.ts';
 import { toWholeSecond } from '../std/timestamp.ts';
@@ -145,9 +145,9 @@ export async function deleteAnchor(
 }
 
 /**
- * Runs `work` with the credential in use, after a read on the hub has confirmed that the credential is still in use, and the cluster has
- * accepted it. A token is sent over a new connection. `namespace` is that of Purser's service account; undefined for another user. Throws
- * an IssueError if the credential is not confirmed.
+ * Runs `work` with the credential in use, once the Secrets on the hub still contain the credential and the cluster has accepted it. Sends a
+ * token over a new connection. `work` receives the namespace of Purser's service account; undefined for another user. Throws an IssueError
+ * if the credential is not confirmed.
  */
 export async function runWithConfirmedCredential(
   { clients, token, signal }: CredentialRun,
@@ -165,6 +165,7 @@ export async function runWithConfirmedCredential(
 
 /** Minimum time between two writes of the Secret with the renewed token, in milliseconds. */
 export const MIN_WRITE_INTERVAL_MS = 10_000;
+/** Maximum time between two attempts to restore the Secret with the renewed token, in milliseconds. */
 const MAX_WRITE_INTERVAL_MS = 600_000;
 
 /** A new token for Purser's service account. */
@@ -177,7 +178,10 @@ interface Obtained {
   readonly found: readonly OwnAnchor[];
 }
 
-/** Requests the token, and lists anchors if `isUnrecorded`; returns undefined if Purser's user is not a service account. */
+/**
+ * Requests a token that is bound to a new anchor, or to none if the cluster forbids anchors. Lists existing anchors if `isUnrecorded`.
+ * Returns undefined if Purser's user is not a service account, or authenticates with a certificate.
+ */
 async function obtain(run: CredentialRun, target: Target, isUnrecorded: boolean): Promise<Obtained | undefined> {
   const { credential, record, terms, signal } = run;
   const username = await findOwnUsername(target, signal);
@@ -235,8 +239,8 @@ async function proveNewToken(
 
 function toRecord(run: CredentialRun, { grant, anchor, found }: Obtained): RenewalRecord {
   return {
-    registeredDigest: digestOf(readRegisteredToken(run.credential).reveal()),
-    tokenDigest: digestOf(grant.token.reveal()),
+    registeredDigest: computeDigest(readRegisteredToken(run.credential).reveal()),
+    tokenDigest: computeDigest(grant.token.reveal()),
     renewedAt: toWholeSecond(grant.issuedAt),
     expiresAt: toWholeSecond(grant.expiresAt),
     renewRequest: renewRequestOf(run.credential) ?? run.record?.renewRequest,
@@ -248,8 +252,8 @@ function toRecord(run: CredentialRun, { grant, anchor, found }: Obtained): Renew
 }
 
 /**
- * Returns the anchors to delete after the overlap: those recorded in the Secret to overwrite, and in later and former Secrets that the hub
- * has lost, and those found on the cluster. Logs the anchors beyond the maximum number in a record.
+ * Returns the anchors to delete after the overlap: those on record in the Secret to overwrite and in Secrets that the hub has lost, and
+ * those found on the cluster. Omits and logs the anchors beyond the maximum number in a record.
  */
 export function collectReplacedAnchors(
   { renewed, state, clock, log, key }: CredentialRun,

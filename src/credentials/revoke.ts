@@ -14,8 +14,8 @@ import { deleteAnchor, MIN_WRITE_INTERVAL_MS, runWithConfirmedCredential, writeR
 import type { CredentialRun } from './run.ts';
 
 /**
- * Deletes all anchors of the registered Secret except that of the token in use, then records the revocation. Throws an IssueError if a step
- * fails.
+ * Deletes all anchors of the registered Secret except those of the token in use and of the next token, then records the revocation. Throws
+ * an IssueError if a step fails.
  */
 export async function revoke(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { state, credential, renewed, record, clock, log, key, users, recorder } = run;
@@ -39,8 +39,8 @@ export async function revoke(run: CredentialRun, registered: RegisteredCluster):
 }
 
 /**
- * Deletes all anchors except that of the token in use, and returns the number of deleted anchors. Throws an IssueError if that fails, or if
- * the token in use is not bound to an anchor.
+ * Deletes all anchors except those of the token in use and of the next token, and returns the number of deleted anchors. Throws an
+ * IssueError if that fails, or if the token in use is not bound to an anchor.
  */
 async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): Promise<number> {
   const { credential, record, state, signal } = run;
@@ -48,7 +48,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
   if (record?.anchor === undefined)
     throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so tokens stay valid until they expire');
   const { uid: current } = record.anchor;
-  // The anchor of the next renewal, which another leader may have in progress.
+  // The anchor of the next renewal, which another leader may have started.
   const next = toOwnAnchorName(registeredUID, record.tokenDigest);
   let count = 0;
   await runWithConfirmedCredential(run, registered, async (target, namespace) => {

@@ -33,7 +33,7 @@ export interface CredentialDeps {
   readonly settings: CredentialSettings;
   readonly registry: Registry;
   readonly tracked: TrackedCredentials;
-  /** Start of the term, on the system clock. */
+  /** Start of the controller's term, in milliseconds since the epoch. */
   readonly startedAt: number;
 }
 
@@ -44,9 +44,9 @@ export interface CredentialRun extends CredentialDeps {
   readonly state: TrackedCredential;
   /** The registered Secret. */
   readonly credential: Stored<Secret>;
-  /** The Secret with the renewed token, as the informer has it. */
+  /** The Secret with the renewed token, as the informer has it; undefined if it does not exist. */
   readonly renewed: Stored<Secret> | undefined;
-  /** Record of the latest renewal; undefined before the first renewal. */
+  /** Record of the latest renewal; undefined if there is none. */
   readonly record: RenewalRecord | undefined;
   /** The Clusters that use the credential, at least one. */
   readonly users: readonly RegisteredCluster[];
@@ -57,7 +57,10 @@ export interface CredentialRun extends CredentialDeps {
   readonly signal: AbortSignal;
 }
 
-/** Returns the run and the observation for its plan; undefined if no Cluster uses the credential. Sends no requests. */
+/**
+ * Returns the run and the observation for its plan; undefined if no Cluster uses the credential. Updates the tracked state, and sends no
+ * requests.
+ */
 export function observe(
   deps: CredentialDeps,
   key: string,
@@ -108,10 +111,10 @@ export function observe(
 /** Returns whether the status of a Cluster, which only Purser writes, reports a rejected credential. */
 export function isRejected({ status }: Cluster): boolean {
   const condition = status?.conditions?.find(({ type }) => type === ClusterConditionType.authorized);
-  return condition?.status === 'False' && condition.reason === REJECTED;
+  return condition?.status === 'False' && condition.reason === REJECTION_REASON;
 }
 
-const REJECTED: ClusterReason = 'CredentialRejected';
+const REJECTION_REASON: ClusterReason = 'CredentialRejected';
 
 /**
  * Returns the Secret with the latest renewed token, and tracks it: the Secret on the hub or, if that Secret was deleted, edited or restored
@@ -154,7 +157,7 @@ function resetFailures(state: TrackedCredential): void {
   Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<TrackedCredential>);
 }
 
-/** Ends the delay after failures if they concern another token, for example because an administrator has supplied a new one. */
+/** Resets failures that concern another token, for example because an administrator has supplied a new one. */
 function forgetFailures(state: TrackedCredential, { digest }: TokenInUse): void {
   if (state.failures > 0 && state.failedDigest !== digest) resetFailures(state);
 }

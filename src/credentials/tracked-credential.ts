@@ -16,8 +16,9 @@ export interface TrackedCredential {
   renewedDigest: string;
   /** Digest of a token that does not belong to a service account; empty if there is none. */
   foreignDigest: string;
+  /** UIDs of deleted anchors that the record may still list. */
   readonly deletedAnchors: Set<string>;
-  /** Digest of the token in use at the last failed step other than an anchor deletion or a revocation; empty before the first failure. */
+  /** Digest of the token in use at the last failed step other than an anchor deletion or a revocation; empty if there was none. */
   failedDigest: string;
   /** Time of the last failed step other than an anchor deletion or a revocation, on the monotonic clock. */
   failedAt: number;
@@ -57,8 +58,8 @@ export class TrackedCredentials {
   }
 
   /**
-   * Returns the failure to report for a credential: that of a step or, if there is none, of an anchor deletion or revocation, after at
-   * least two failures in a row. Returns undefined after fewer failures, because single failures are usually transient.
+   * Returns the failure to report for a credential after at least two failures in a row; undefined after fewer, because single failures
+   * are usually transient. Failures of anchor deletions and revocations are reported only if there is no other failure to report.
    */
   failureOf(key: string): RenewalFailure | undefined {
     const { failures = 0, failure, deleteFailures = 0, deleteFailure } = this.#credentials.get(key) ?? {};

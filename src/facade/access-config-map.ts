@@ -24,7 +24,7 @@ export interface PublishedFacadeAccess extends FacadeAccess {
   readonly authority: string | undefined;
 }
 
-/** Writes the ConfigMap, unless it already has this content. */
+/** Writes the settings and the CA to the ConfigMap, unless the ConfigMap already contains them. Throws if a request to the hub fails. */
 export async function publishFacadeAccess(
   hub: Pick<KubeClient, 'get' | 'create' | 'update'>,
   namespace: string,

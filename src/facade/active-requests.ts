@@ -32,7 +32,7 @@ export class ActiveRequests {
   readonly #endings = new WeakMap<Socket, Set<() => void>>();
   /** Actions to run when all responses in progress are complete, by connection. */
   readonly #afterResponses = new WeakMap<Socket, () => void>();
-  /** Time of the first sweep that found a completely written response that had not been sent, on the monotonic clock. */
+  /** Time at which a sweep first found that a response was completely written but not sent, on the monotonic clock. */
   readonly #unread = new WeakMap<Exchange, number>();
   #isDraining = false;
   #isStopping = false;

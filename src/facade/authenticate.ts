@@ -92,7 +92,7 @@ export class Authenticator {
     return isSame(user, await this.#find(presented));
   }
 
-  /** Returns the user of a token, or undefined if the hub rejects the token. Throws 429, or 503 if the review fails. */
+  /** Returns the user of a token, or undefined if the token is not accepted. Throws 429, or 503 if the review fails. */
   async #find(presented: PresentedToken): Promise<User | undefined> {
     const user = this.#accepted.get(presented.tokenId, TTL_MS[presented.use]);
     if (user !== undefined || this.#rejected.get(presented.tokenId)) return user;
@@ -118,7 +118,7 @@ export class Authenticator {
 
   #admit({ tokenId, token, address, use }: PresentedToken): ReviewAdmission {
     const username = this.#known.get(tokenId);
-    if (username !== undefined) return use === 'stream' ? UNLIMITED : this.#reviewLimit.admitKnown(username);
+    if (username !== undefined) return use === 'stream' ? UNLIMITED_ADMISSION : this.#reviewLimit.admitKnown(username);
     const admission = this.#reviewLimit.admit(address);
     const signedFor = admission.waitMs > 0 ? this.#signedTokens.findUsername(token) : undefined;
     return signedFor === undefined ? admission : this.#reviewLimit.admitSigned(signedFor);
@@ -150,7 +150,7 @@ export class Authenticator {
 
 /**
  * Throws 401 if the hub no longer accepts the token of a request that has waited, or accepts it for a user with other attributes. Throws
- * 429 or 503 if the token cannot be reviewed.
+ * 429 or 503 if the token cannot be reviewed, or the reason of the aborted signal.
  */
 export async function recheckToken({ caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal }): Promise<void> {
   signal.throwIfAborted();
@@ -166,8 +166,8 @@ interface PresentedToken {
   readonly use: TokenUse;
 }
 
-/** Admission of a review of a known token for a stream. Such reviews need no limit, because the number of streams is limited. */
-const UNLIMITED: ReviewAdmission = { waitMs: 0, settle: () => {} };
+/** Admission of a review of a known token for a stream. These reviews need no limit, because the number of streams is limited. */
+const UNLIMITED_ADMISSION: ReviewAdmission = { waitMs: 0, settle: () => {} };
 /**
  * Maximum age of the review of an accepted token, by use, in milliseconds. For streams, this time and the interval of `TokenChecks`
  * together are less than ten seconds.
@@ -176,8 +176,8 @@ const TTL_MS: Readonly<Record<TokenUse, number>> = { request: 10_000, stream: 4_
 const MAX_ENTRIES = 10_000;
 
 /**
- * Returns true if all audiences are accepted, or the review contains an accepted one. A server that does not support audiences returns none,
- * and is not trusted.
+ * Returns true if `accepted` is empty, or if the review contains one of these audiences. A server that does not support audiences returns
+ * none, and is not trusted.
  */
 function isAccepted({ audiences }: Fields, accepted: readonly string[]): boolean {
   if (accepted.length === 0) return true;

@@ -12,7 +12,7 @@ export class Chunk {
   readonly #headLength: number;
 
   constructor(lines: readonly Buffer[]) {
-    const length = lengthOf(lines);
+    const length = sumLengths(lines);
     const head = encodeChunkHead(length);
     this.#headLength = head.length;
     this.framed = Buffer.concat([head, ...lines, END], head.length + length + END.length);
@@ -24,7 +24,7 @@ export class Chunk {
   }
 }
 
-function lengthOf(lines: readonly Buffer[]): number {
+function sumLengths(lines: readonly Buffer[]): number {
   return lines.reduce((sum, line) => sum + line.length, 0);
 }
 
@@ -64,8 +64,8 @@ export class BodyStream {
   readonly #onFlushed: () => void;
   #source: StreamSource | undefined;
   /**
-   * True until the kernel has accepted the last chunk. If another chunk were written earlier, Node would concatenate both chunks, and keep
-   * the larger buffer in memory.
+   * True while the kernel has not accepted the whole last chunk. If another chunk were written earlier, Node would concatenate both chunks,
+   * and keep the larger buffer in memory.
    */
   #isBlocked = false;
   /** The rest of a chunk whose first slices have been written. */
@@ -116,7 +116,7 @@ export class BodyStream {
 
   /** Writes lines for this watch only. Over chunked HTTP/1.1, short lines are not copied, because other watches share their bytes. */
   writeLines(lines: readonly Buffer[]): void {
-    const length = lengthOf(lines);
+    const length = sumLengths(lines);
     if (!this.#isChunked || length > SLICE_BYTES) return this.write(new Chunk(lines));
     const socket = this.#socket;
     this.#written += length;

@@ -1,5 +1,5 @@
-// The Secret on the hub that contains the serving certificate of all replicas. Purser or another controller issues the certificate. Purser
-// keeps its own CA in the same Secret and issues renewals with that CA, so that callers need not trust a new CA.
+// The Secret on the hub that contains the serving certificate of all replicas. Purser or another controller issues the certificate. If
+// Purser issues it, the Secret also contains Purser's CA, which issues the renewals, so that callers need not trust a new CA.
 
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { type Secret, Secrets } from '../api/resources.ts';
@@ -31,11 +31,11 @@ export function toServiceDnsNames(namespace: string): readonly string[] {
 }
 
 /**
- * Returns a source that reads the Secret at most once every ten minutes, or once a minute after a failed write, and again on the next call
- * after any other failure. The source rejects if a read fails, while the Secret has no certificate or no key, and, unless `mayIssue` is
- * true, while the Secret does not exist. If a renewal fails, the source returns the current certificate while it is valid. If a new CA
- * cannot be published, the source returns its last certificate with a published CA, while that certificate is valid. Without `mayIssue`,
- * the source returns the certificate in the Secret.
+ * Returns a source that reads the Secret at most once every ten minutes, once a minute while a renewal or the publication of the CA fails,
+ * and on the next call after a rejection. The source rejects if the Secret cannot be read or has no certificate or no key. With `mayIssue`,
+ * it also rejects if the Secret cannot be created, or if a renewal fails and the current certificate has expired; without `mayIssue`, if
+ * the Secret does not exist. While a new CA cannot be published, the source returns the last certificate whose CA was published, until that
+ * certificate expires.
  */
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   const { clock } = options;
@@ -67,7 +67,7 @@ export function createHubCertificateSource(options: HubCertificateOptions): Cert
   };
 }
 
-/** Returns a function that logs an error, unless the error before it had the same message. */
+/** Returns a function that logs an error, unless the previous call had an error with the same message. Undefined is not logged. */
 function createReport(log: Logger, text: string): (error: unknown) => void {
   let reported: string | undefined;
   return (error) => {
@@ -79,7 +79,7 @@ function createReport(log: Logger, text: string): (error: unknown) => void {
 
 /** Time for which a certificate from the Secret is cached, in milliseconds. */
 const CACHE_MS = 600_000;
-/** Time after which a failed write is repeated, in milliseconds. */
+/** Minimum time between two attempts of a renewal or publication that fails, in milliseconds. */
 const RETRY_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Remaining lifetime at which a certificate is renewed, in milliseconds. Certificates are issued for a year. */

@@ -10,7 +10,7 @@ import type { Logger } from '../telemetry/logger.ts';
 export interface ServingCertificate {
   readonly cert: string;
   readonly key: string;
-  /** True for a temporary certificate, which is served until the source returns its first certificate. */
+  /** True for a placeholder that the first certificate from the source replaces without a log line; false if undefined. */
   readonly isTemporary?: boolean;
 }
 

@@ -156,13 +156,16 @@ export class Exchange implements FacadeRequest {
     checkHeaders(this.message);
     const { url } = this;
     if (!url.startsWith('/') || url.includes('#')) throw badRequest('the request target must start with / and must not contain #');
-    if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
+    if (CONTROL_CHARACTER.test(url) || Object.values(params).some((value) => CONTROL_CHARACTER.test(value)))
       throw badRequest('the path contains control characters');
     if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw pathNotFound();
     this.params = params;
   }
 
-  /** Limits the request to the duration in its `timeout` parameter, unless it is a watch. Throws 400 for a value that is not a duration. */
+  /**
+   * Limits the request to the duration in its `timeout` parameter, and to at most one minute, unless the parameter is absent or the request
+   * is a watch. Throws 400 for a value that is not a duration.
+   */
   startTimeout(): void {
     if (!this.query.has('timeout') || (this.method === 'GET' && readFlag(this.query, 'watch'))) return;
     const expired = () =>
@@ -170,13 +173,13 @@ export class Exchange implements FacadeRequest {
     this.#cancelTimeout = this.clock.wakeAfter(parseTimeoutMs(this.query), () => this.#ending.abort(expired()));
   }
 
-  /** Holds a seat until the response has been sent or begins to stream. */
+  /** Holds a seat until the response has been sent or begins to stream, or the connection is closed. */
   holdSeat(release: () => void): void {
     if (this.signal.aborted) release();
     else this.#releaseSeat = release;
   }
 
-  /** Sends the response. Never rejects: a failure closes the connection or the HTTP/2 stream. */
+  /** Sends the response, unless another one has been sent. Never rejects: a failure closes the connection or the HTTP/2 stream. */
   async send(reply: FacadeReply): Promise<void> {
     const { response } = this;
     if (response.destroyed || response.headersSent) return;
@@ -330,7 +333,7 @@ function isNamed(raw: string | undefined, name: string): boolean {
   return raw?.length === name.length && raw.toLowerCase() === name;
 }
 
-const CONTROL = /\p{Cc}/u;
+const CONTROL_CHARACTER = /\p{Cc}/u;
 /** Characters that Go's HTTP server accepts in a Host header. */
 const VALID_HOST = /^[\w!$%&'()*+,.:;=[\]~-]*$/;
 

@@ -59,7 +59,7 @@ export interface FacadeSettings {
 export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs' | 'arrivalMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
-  /** Returns a Cluster and Purser's credential for it, or undefined if the Cluster does not exist. */
+  /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist or is being deleted. */
   readonly findRegistration: (cluster: string) => RegisteredCluster | undefined;
   readonly certificate: CertificateSource;
   readonly clock: Clock;
@@ -68,15 +68,15 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
   /** Limit on TokenReviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
-  /** Filtered lists, which run while the façade listens; none by default. */
+  /** Filtered lists, which run from `listen` to `close`; none by default. */
   readonly lists?: Pick<Lists, 'listings' | 'routes' | 'run'>;
 }
 
 /** A façade that can be started once. */
 export interface Facade {
-  /** Starts to listen; returns the URL. Rejects if the port is taken, or the certificate cannot be read or used. */
+  /** Starts to listen; returns the URL. Rejects if the port is taken, or if the certificate or the web UI cannot be loaded. */
   listen(): Promise<string>;
-  /** Ends streams, lets other requests finish within the grace period, and closes. */
+  /** Ends streams, lets other requests finish for up to `graceMs` milliseconds, and closes. */
   close(graceMs: number): Promise<void>;
 }
 

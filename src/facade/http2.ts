@@ -1,5 +1,5 @@
-// HTTP/2 connections of the façade. A Kubernetes client sends all requests of its process on one connection, so an additional watch needs
-// only the memory of a stream, and not that of a TLS connection.
+// HTTP/2 connections of the façade. A Kubernetes client sends many requests at a time on one connection, so an additional watch usually
+// needs only the memory of a stream, and not that of a TLS connection.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
@@ -77,9 +77,9 @@ const MAX_STREAMS = 100;
 const WINDOW_BYTES = 16_384;
 /** Maximum size of the request headers, in bytes. Over HTTP/2, Node applies this limit only after the client has acknowledged it. */
 export const MAX_HEADER_BYTES = 16_384;
-/** Time until a connection that begins to close is destroyed, even if requests are in progress, in milliseconds. */
+/** Time after which `Http2Connection.close` ends the requests in progress, in milliseconds. */
 const LINGER_MS = 1_000;
-/** Time for the requests in progress to end on a connection that accepts no more requests, in milliseconds. */
+/** Time after which `Http2Connection.closeSoon` ends the requests in progress, in milliseconds. */
 const CLOSING_MS = 10_000;
 
 /** HTTP/2 settings, and limits above which Node closes a connection. */
@@ -96,7 +96,7 @@ const LIMITS = {
   maxSessionInvalidFrames: 32,
   maxSessionRejectedStreams: 32,
   maxSettings: 16,
-  // Clients cancel a watch with a reset. More resets than these are an attack (CVE-2023-44487).
+  // Clients cancel a watch with a reset. Resets above this burst and rate, per second, are an attack (CVE-2023-44487).
   streamResetBurst: 500,
   streamResetRate: 33,
 };
@@ -281,7 +281,7 @@ export class Http2Connections {
   }
 }
 
-/** Maximum number of turns of the event loop in which Node sends the end of a response to a client that reads. */
+/** Maximum number of turns of the event loop to wait until Node has sent the end of a response; enough for a client that reads. */
 const MAX_TURNS = 10;
 
 /** Stops the upload of a body as soon as the end of the response has been sent. Gives up after `turns` turns of the event loop. */
@@ -361,7 +361,7 @@ function findNative(owner: object = {}): object | undefined {
   return handle && (owner as Readonly<Record<symbol, object | undefined>>)[handle];
 }
 
-/** Symbol of the property that contains the native object, the same in sessions and streams; undefined before the first request. */
+/** Symbol of the property that contains the native object, the same in sessions and streams; undefined until `findNative` finds it. */
 let handle: symbol | undefined;
 
 /** A response without trailers. Node's class waits for trailers after each body, and sends the end of the stream in an additional frame. */
@@ -375,7 +375,7 @@ class Http2Response extends Http2ServerResponse {
   }
 }
 
-// Node's types declare this property, but its class does not have it.
+// Node's types declare the property `destroyed`, but Node's class does not have it.
 Object.defineProperty(Http2Response.prototype, 'destroyed', {
   get(this: Http2Response): boolean {
     return this.stream.destroyed;

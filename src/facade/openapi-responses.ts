@@ -38,7 +38,7 @@ function createHeader(description: string, schema: OpenApiSchema, required = tru
 const ERRORS = {
   '400': 'The request is malformed or not supported; the message names the cause.',
   '401': 'The bearer token is missing, or the hub does not accept it.',
-  '403': 'The caller lacks the permission on the hub, or Purser or the cluster does not allow this token; the message names the cause.',
+  '403': 'The caller lacks the permission on the hub, or Purser or the cluster does not allow the token; the message names the cause.',
   '405': 'The method is not allowed on this path.',
   '406': 'The response is not available in any format that the Accept header allows.',
   '408': 'The request did not arrive within 9 seconds.',
@@ -65,7 +65,7 @@ type CommonCode = keyof typeof ERRORS;
 type ErrorCode = CommonCode | keyof OwnErrors;
 
 /** Errors of all operations. */
-const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
+const COMMON_CODES: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
 /** Error codes, besides 400, of HTTP/1.1 requests that Node.js does not pass to the router. These responses have no Audit-Id. */
 const REJECTED_BY_NODE: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
@@ -75,7 +75,7 @@ export function createErrorResponses(
   more: readonly CommonCode[],
   own: OwnErrors,
 ): Readonly<Record<string, OpenApiResponse>> {
-  const descriptions = { ...Object.fromEntries([...COMMON, ...more].map((code) => [code, ERRORS[code]])), ...own };
+  const descriptions = { ...Object.fromEntries([...COMMON_CODES, ...more].map((code) => [code, ERRORS[code]])), ...own };
   const responses = Object.entries(descriptions)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([code, description]) => [code, createErrorResponse(code as ErrorCode, method, description)] as const);

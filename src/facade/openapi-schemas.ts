@@ -94,14 +94,14 @@ function mapValues(schemas: Readonly<Record<string, Schema>>, convert: (schema: 
 export const STATUS_SCHEMA = describeObject(
   'Error in the format of kube-apiserver.',
   {
-    apiVersion: describeEnum('v1', ['v1']),
-    kind: describeEnum('Status', ['Status']),
+    apiVersion: describeEnum('API version of the error.', ['v1']),
+    kind: describeEnum('Kind of the error.', ['Status']),
     metadata: describeObject(
       'Empty, unless a continue token has expired.',
       { continue: describeText('Token that replaces the expired one, and continues the list at the latest resource version.') },
       ['continue'],
     ),
-    status: describeEnum('Failure', ['Failure']),
+    status: describeEnum('Result of the request.', ['Failure']),
     message: describeText('Error message.'),
     reason: describeEnum(
       'Machine-readable type of the error, for example NotFound; absent for errors that Kubernetes does not classify.',
@@ -157,8 +157,8 @@ export interface ListedKind {
 /** Returns the schema of a list, which refers to the schema of its items. */
 export function toListSchema({ kind: { group, version, kind, listKind, namespaced } }: ListedKind): OpenApiSchema {
   return describeObject(`One page of ${kind}s.`, {
-    apiVersion: describeEnum(`API version of the ${kind}.`, [`${group}/${version}`]),
-    kind: describeEnum(listKind, [listKind]),
+    apiVersion: describeEnum('API version of the list.', [`${group}/${version}`]),
+    kind: describeEnum('Kind of the list.', [listKind]),
     metadata: describeObject(
       'Metadata of the list.',
       {
@@ -183,13 +183,13 @@ export function toWatchEventSchema(listed: ListedKind): OpenApiSchema {
   const { group, version, kind } = listed.kind;
   const bookmark = describeObject(`${kind} that has only a resource version.`, {
     apiVersion: describeEnum(`API version of the ${kind}.`, [`${group}/${version}`]),
-    kind: describeEnum(kind, [kind]),
+    kind: describeEnum('Kind of the object.', [kind]),
     metadata: describeObject(
       'Metadata of the bookmark.',
       {
         resourceVersion: { ...describeText('Resource version to resume from.'), pattern: RESOURCE_VERSION },
         annotations: describeObject('Present on the bookmark after the initial events.', {
-          'k8s.io/initial-events-end': describeEnum('true', ['true']),
+          'k8s.io/initial-events-end': describeEnum('Mark of the end of the initial events.', ['true']),
         }),
       },
       ['annotations'],
@@ -207,10 +207,13 @@ export function toWatchEventSchema(listed: ListedKind): OpenApiSchema {
         object: createRef(kind),
       }),
       describeObject('Bookmark with a resource version to resume from.', {
-        type: describeEnum('BOOKMARK', ['BOOKMARK']),
+        type: describeEnum('Type of the event.', ['BOOKMARK']),
         object: bookmark,
       }),
-      describeObject('Last event of a watch that fails.', { type: describeEnum('ERROR', ['ERROR']), object: createRef('Status') }),
+      describeObject('Last event of a watch that fails.', {
+        type: describeEnum('Type of the event.', ['ERROR']),
+        object: createRef('Status'),
+      }),
     ],
   };
 }

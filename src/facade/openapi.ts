@@ -105,7 +105,7 @@ const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
   summary: 'Issues a token for a service account on a registered cluster.',
   description:
-    'The request body and the response are TokenRequest objects of authentication.k8s.io/v1, in JSON or YAML. The body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in the API group registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient. For a protected namespace, such as kube-system, resourceNames must contain a name that includes the namespace; <cluster> or set:<set> alone is not sufficient.',
+    'The request body and the response are TokenRequest objects of authentication.k8s.io/v1, in JSON or YAML. The body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in the API group registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient. For a protected namespace, such as kube-system, the resource name must include the namespace; <cluster> or set:<set> alone is not sufficient.',
   parameters: [
     createPathParameter('cluster', 'Name of the Cluster.', 'prod-eu'),
     createPathParameter('namespace', 'Namespace of the service account on the cluster.', 'deploy'),

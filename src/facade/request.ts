@@ -7,8 +7,8 @@ import type { Caller } from './authenticate.ts';
 import type { BodyStream } from './body-stream.ts';
 
 /**
- * Maximum size of a body, in bytes. A typical body has a few hundred bytes. Parsing a body of the maximum size and encoding its response
- * blocks the event loop for at most about 5 ms.
+ * Maximum size of a request body, in bytes. A typical body has a few hundred bytes. Parsing a body of the maximum size and encoding the
+ * response blocks the event loop for at most about 5 ms.
  */
 export const MAX_BODY_BYTES = 8 * 1024;
 
@@ -24,7 +24,10 @@ export interface FacadeRequest {
   header(name: string): string | undefined;
   /** Reads the whole body. Throws 413 if it is longer than `maxBytes`. */
   body(maxBytes: number): Promise<Buffer>;
-  /** Aborted when the caller disconnects, the requested timeout has passed, or a stopping server ends the stream. */
+  /**
+   * Aborted when the caller disconnects, the requested timeout has passed, or a stopping server ends the stream; no longer aborted after
+   * `takeOver`.
+   */
   readonly signal: AbortSignal;
   /** Audit-Id of the response. */
   readonly requestId: string;
@@ -46,7 +49,7 @@ export interface StreamedReply {
   /**
    * Writes the body after the headers. Returns when the whole body is written, or the client has disconnected. To continue the body after
    * the request has ended, calls `takeOver`, and returns early: the stream that `takeOver` returns receives the rest of the body. The
-   * headers of such a response must contain `connection: close`, which HTTP/2 responses omit.
+   * headers of a response that may be taken over must contain `connection: close`, which HTTP/2 responses omit.
    */
   readonly write: (response: ServerResponse, takeOver: () => Promise<BodyStream>) => Promise<void>;
 }

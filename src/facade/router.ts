@@ -37,7 +37,7 @@ export interface RouterOptions {
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
   /** Waits for a seat; returns the function that releases it. Throws a StatusError above a limit, or the reason of the aborted signal. */
   readonly admit?: (exchange: Exchange) => Promise<() => void>;
-  /** Receives unexpected errors, with the ID of the request that failed. */
+  /** Receives unexpected errors, with the ID of the failed request; without an ID for an error outside of requests. */
   readonly report: (error: unknown, requestId?: string) => void;
 }
 
@@ -48,7 +48,7 @@ interface Entry {
   readonly route?: Route;
 }
 
-/** Maximum length of a path parameter, in characters. Equal to the limit on the size of the headers, so it never applies. */
+/** Maximum length of a path parameter, in characters; as high as the limit on the size of the headers. */
 const MAX_PARAM_LENGTH = 16_384;
 const ANY_METHOD = METHODS as HTTPMethod[];
 const ANY_PATH = '*';
@@ -120,7 +120,7 @@ export class Router {
     this.#sendWithoutSeat(exchange, this.#createErrorReply(error, exchange));
   }
 
-  /** Sends a response to a request without a seat. The limits on tenants do not cover such requests. */
+  /** Sends a document or an error. Limits unread responses, because the limits on tenants do not cover requests without a seat. */
   #sendWithoutSeat(exchange: Exchange, reply: Reply): void {
     void exchange.send(reply);
     this.#unread.add(exchange, (reply.body as string | Buffer).length);

@@ -19,7 +19,7 @@ import { Router, type RouterOptions } from './router.ts';
 export interface ServerOptions extends RouterOptions {
   readonly clock: Clock;
   readonly certificate: { readonly cert: string; readonly key: string };
-  /** Called for every request, once its response has been sent or its connection is closed. */
+  /** Called for every request that reaches the router, once its response has been sent or its connection is closed. */
   readonly onResponse?: (response: ServedRequest) => void;
   readonly connections?: Partial<ConnectionLimits> | undefined;
   /** Idle timeout of a connection, in milliseconds; 65 s if undefined. */
@@ -39,10 +39,9 @@ export interface FacadeServer {
   close(graceMs: number): Promise<void>;
 }
 
-/**
- * Default of `arrivalMs`, in milliseconds, as documented for 408. The next check rejects a request that takes longer.
- */
+/** Default of `arrivalMs`, in milliseconds. The description of 408 in the OpenAPI document contains the same time. */
 const ARRIVAL_MS = 9_000;
+/** Interval at which Node checks whether requests have taken longer than `arrivalMs`, in milliseconds. */
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
 /** TLS without ML-KEM, whose keys would use 7 kB per connection. ML-KEM protects long-lived secrets; tokens expire much earlier. */
@@ -52,13 +51,14 @@ const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } 
  * rejected with a response.
  */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
-/** Time for a client to read the response to a malformed request, in milliseconds. */
+/** Time for a client to read the response to a malformed request or a CONNECT request, in milliseconds. */
 const UNREAD_MS = 1_000;
 
 /**
- * Time for which a stopping server still serves requests, in milliseconds. A client may send a request on an idle connection just as the
- * server closes it, and would lose the request. Every HTTP/1.1 response during this time closes its connection. HTTP/2 connections receive
- * GOAWAY only afterwards: an additional, earlier GOAWAY made Node abort (assertion `!current_write_` in TLSWrap).
+ * Maximum time for which a stopping server still serves requests, in milliseconds. A client may send a request on an idle connection just
+ * as the server closes the connection, and would lose the request. An HTTP/1.1 response that begins during this time closes its connection.
+ * HTTP/2 connections receive GOAWAY only afterwards: an additional, earlier GOAWAY made Node abort (assertion `!current_write_` in
+ * TLSWrap).
  */
 const DRAIN_MS = 3_000;
 
@@ -159,7 +159,7 @@ function toNodeOptions({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = A
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: CHECKING_INTERVAL_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Node would reject the request with an empty body; we send a Status.
+    // Node would reject a request without a Host header with an empty body; the façade sends a Status.
     requireHostHeader: false,
     shouldUpgradeCallback: () => false,
   } as const;

@@ -14,7 +14,7 @@ export interface NameLookupOptions {
   readonly hostsFile?: string;
 }
 
-/** Returns the addresses of a host. Throws a TransportError: ENOTFOUND if there is no address, EAI_AGAIN if no server responds. */
+/** Returns the addresses of a host. Throws a TransportError: ENOTFOUND without an address, EAI_AGAIN if a name server does not respond. */
 export type NameLookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /**
@@ -34,7 +34,7 @@ export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookup
 }
 
 const HOSTS_FILE = '/etc/hosts';
-/** Timeout of the first try, in milliseconds. The second try takes twice as long; together they are well below the connect timeout. */
+/** Timeout of the first try, over all name servers, in milliseconds. Both tries take up to 2.4 s, well below the connect timeout. */
 const FIRST_TRY_MS = 800;
 
 async function readHostsEntries(file: string, hostname: string): Promise<readonly LookupAddress[]> {

@@ -58,7 +58,7 @@ export interface Page<T extends ApiObject> {
 /** A merge patch (an object) or a JSON patch (a list of operations). */
 export type Patch = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
 
-/** Client of one cluster; `fieldManager` is its name in managedFields. Throws if an object lacks the metadata that `Stored` promises. */
+/** Client of one cluster; `fieldManager` is its name in managedFields. Throws if a response lacks the metadata that `Stored` requires. */
 export class KubeClient {
   readonly transport: Transport;
   readonly #fieldManager: string;

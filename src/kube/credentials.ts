@@ -13,10 +13,10 @@ import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from '.
 /** Headers of a request and TLS settings of its connection. */
 export interface Identity {
   readonly headers: Readonly<Record<string, string>>;
-  /** Bearer token, or encoded user name and password, in the headers; Purser redacts it in error responses. */
+  /** Bearer token, or encoded user name and password, in the headers; undefined if there is none. Purser redacts it in error responses. */
   readonly secret?: string;
   readonly tls: TlsIdentity;
-  /** Digest of `tls`. */
+  /** Digest of the certificates and the key in `tls`. */
   readonly tlsDigest: string;
   /** PEM of the server's certificate authorities; undefined for system authorities. */
   readonly ca?: string | undefined;
@@ -70,10 +70,10 @@ export class Credentials {
   /**
    * Returns the current identity. `rejected` is true after a 401: the source of the bearer token then replaces the token, and an identity
    * from files or a plugin is loaded again, unless it was loaded within the last second. Keeps the previous identity while loading fails,
-   * for example because a key does not match its certificate in the middle of a rotation.
+   * for example because a key does not match its certificate in the middle of a rotation. Rejects if the first load fails.
    */
   identity(rejected = false): Promise<Identity> {
-    const known = this.#fresh(rejected);
+    const known = this.#findFresh(rejected);
     if (known !== undefined) return Promise.resolve(known);
     this.#loading ??= this.#load(rejected).finally(() => {
       this.#loading = undefined;
@@ -81,17 +81,17 @@ export class Credentials {
     return this.#loading;
   }
 
-  /** Current identity; undefined if it has to be read again. */
+  /** Current identity; undefined if the identity has to be loaded again. */
   get fresh(): Identity | undefined {
-    return this.#fresh(false);
+    return this.#findFresh(false);
   }
 
-  /** PEM of the server's certificate authorities as last read; undefined before the first request and for system authorities. */
+  /** PEM of the server's certificate authorities as last read; undefined before the first load and for system authorities. */
   get ca(): string | undefined {
     return this.#current?.identity.ca;
   }
 
-  #fresh(rejected: boolean): Identity | undefined {
+  #findFresh(rejected: boolean): Identity | undefined {
     return this.#current !== undefined && this.#isFresh(this.#current.loadedAt, rejected) ? this.#current.identity : undefined;
   }
 
@@ -120,20 +120,20 @@ export class Credentials {
       readFileOrData(this.#cluster.caFile, this.#cluster.caData),
       this.#exec?.clientCertificateData ?? readFileOrData(user.certFile, user.certData),
       this.#exec?.clientKeyData ?? readFileOrData(user.keyFile, user.keyData),
-      this.#exec?.token ?? this.#bearerToken(rejected) ?? readToken(user),
+      this.#exec?.token ?? this.#getBearerToken(rejected) ?? readToken(user),
     ]);
-    return { ca, ...toAuthorization(user, token), ...this.#tls(omitUndefined({ ca, cert, key })) };
+    return { ca, ...toAuthorization(user, token), ...this.#createTls(omitUndefined({ ca, cert, key })) };
   }
 
   /** Returns the token of `bearer`; undefined without `bearer`. */
-  #bearerToken(rejected: boolean): Promise<string> | undefined {
+  #getBearerToken(rejected: boolean): Promise<string> | undefined {
     const { bearer } = this.#options;
     const token = rejected ? bearer?.replace(this.#current?.identity.secret) : bearer?.get();
     return token?.then((each) => each.reveal());
   }
 
   /** Returns the TLS context for these certificates, and its digest. Throws if the key does not match the certificate. */
-  #tls(material: { readonly ca?: string; readonly cert?: string; readonly key?: string }): Pick<Identity, 'tls' | 'tlsDigest'> {
+  #createTls(material: { readonly ca?: string; readonly cert?: string; readonly key?: string }): Pick<Identity, 'tls' | 'tlsDigest'> {
     const tlsDigest = createHash('sha256').update(JSON.stringify(material)).digest('hex');
     const secureContext = TLS_CONTEXTS.get(tlsDigest)?.deref() ?? createSecureContext(material);
     TLS_CONTEXTS.set(tlsDigest, new WeakRef(secureContext));
@@ -158,7 +158,7 @@ const TLS_CONTEXTS = new BoundedCache<WeakRef<SecureContext>>(4_096);
  * credential plugin again, and would be sent twice if the plugin returns a new token each time.
  */
 const REJECTED_REREAD_MS = 1_000;
-/** Time before expiry at which credentials are renewed, in milliseconds, so that none expires during a request. */
+/** Time before the expiry of a plugin's credential at which the plugin runs again, in milliseconds. */
 const EXPIRY_MARGIN_MS = 10_000;
 
 function isExpired(credential: ExecCredential | undefined, now: number): boolean {

@@ -7,7 +7,7 @@ export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): D
   return new Deadline(clock, ms, caller);
 }
 
-/** Aborts at the deadline or when the caller's signal aborts. Clear it when the work is done. */
+/** A signal that aborts at the deadline, or when the caller's signal aborts. Call `clear` when the work is done. */
 export class Deadline {
   /** Called on abort; undefined if not needed. A listener of `signal` costs more CPU time. */
   onAbort: (() => void) | undefined;

@@ -16,11 +16,11 @@ import { TransportError } from './transport-error.ts';
 export interface DialOptions {
   /** Maximum number of connections for requests; each watch has its own connection. */
   readonly connections: number;
-  /** Returns whether an IP address is allowed. Called after name resolution, so that DNS cannot bypass the check. */
+  /** Check of a server's addresses after name resolution, so that DNS cannot bypass the check; undefined to allow all of them. */
   readonly mayDial?: AddressCheck;
   /** Check of a proxy's addresses, like `mayDial`; undefined to allow all of them. */
   readonly mayDialProxy?: AddressCheck;
-  /** Name lookup for every connection; undefined for this machine's lookup. */
+  /** Name lookup for new connections; undefined for `createNameLookup` with its defaults. */
   readonly findAddresses?: NameLookup;
   /** Opens the byte stream of each connection; undefined to connect to the server or to its proxy. */
   readonly tunnel?: () => Promise<Duplex>;
@@ -102,7 +102,7 @@ export class Dialer {
   }
 }
 
-/** Throws for plain HTTP outside loopback, unless TLS verification is off, and for a forbidden IP address of the server or its proxy. */
+/** Throws for plain HTTP outside loopback, unless TLS verification is off, and for a forbidden IP address in the URL of server or proxy. */
 export function checkServer(cluster: Cluster, { mayDial, mayDialProxy }: Pick<DialOptions, 'mayDial' | 'mayDialProxy'>): void {
   const { protocol, hostname } = new URL(cluster.server);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);

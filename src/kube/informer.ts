@@ -29,7 +29,7 @@ export interface Informer<T extends ApiObject> {
   readonly problems$: Observable<ListWatchProblem>;
 }
 
-/** A failed list-watch, which restarts after `retryMs`. An expired resource version is a normal cause. */
+/** A failed list-watch, which restarts after `retryMs` milliseconds. An expired resource version is a normal cause. */
 export interface ListWatchProblem {
   readonly error: unknown;
   readonly retryMs: number;
@@ -53,8 +53,9 @@ export function createInformer<T extends ApiObject>(options: InformerOptions<T>,
 }
 
 /**
- * Creates an informer that stores the result of `transform`, which must keep the identifying metadata except for an overlong name. When a
- * namespace over its budget has room again, the next watch starts with a list, which restores whole objects; at most every five minutes.
+ * Creates an informer that stores the results of `transform`, which must keep the identifying metadata, but may replace an overlong name.
+ * When a namespace over its budget has room again, the next watch starts with a list, which restores whole objects; at most every five
+ * minutes.
  */
 export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   options: InformerOptions<T>,

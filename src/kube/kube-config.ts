@@ -156,7 +156,7 @@ function toUser(entry: Readonly<Record<string, unknown>>, resolvePath: (path: st
   return typeof tokenFile === 'string' && tokenFile !== '' ? withTokenFile(located, resolvePath(tokenFile) ?? tokenFile) : located;
 }
 
-/** Resolves a command that contains a slash relative to the kubeconfig. Does not change other commands, which PATH resolves. */
+/** Resolves a command with a slash from the folder of the kubeconfig. Does not change other commands, which are found through PATH. */
 function resolveExec(exec: unknown, resolvePath: (path: string | undefined) => string | undefined): unknown {
   const { command } = toRecord(exec);
   return typeof command === 'string' && command.includes('/') ? { ...toRecord(exec), command: resolvePath(command) } : exec;

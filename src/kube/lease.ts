@@ -18,11 +18,11 @@ export interface ElectionOptions {
   readonly identity: string;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Time without renewal after which another candidate takes the Lease, in milliseconds. */
+  /** Time without renewal after which another candidate takes the Lease, in milliseconds; 10 s by default. */
   readonly leaseMs?: number;
-  /** Time without renewal after which a leader stops, in milliseconds; shorter than `leaseMs`, so that it stops before another starts. */
+  /** Time without renewal after which a leader stops, in milliseconds; 7 s by default. Must be shorter than `leaseMs`. */
   readonly renewDeadlineMs?: number;
-  /** Delay between attempts, in milliseconds; followers wait up to 2.2 times as long. */
+  /** Delay between attempts, in milliseconds; 1 s by default. Followers wait up to 2.2 times as long. */
   readonly retryMs?: number;
   /** Called with the error of a failed attempt; another leader is not an error. */
   readonly onProblem?: (error: unknown) => void;
@@ -34,7 +34,7 @@ export interface ElectionOptions {
 export interface Election {
   /**
    * Current and later leadership, starting with false. The election runs while there are subscribers. Unsubscribing does not release the
-   * Lease, so that no other candidate takes over before the guarded work has ended.
+   * Lease, so that the guarded work can end before another candidate takes over.
    */
   readonly leads$: Observable<boolean>;
   /** True while this candidate holds the Lease, by its clock. */
@@ -126,8 +126,8 @@ async function* campaign(
 }
 
 /**
- * Acquires or renews the Lease. The timeout of a leader's request leaves time for another attempt before the tenure ends; a follower
- * waits longer for a slow hub.
+ * Acquires or renews the Lease. A leader's attempt takes at most half of `renewDeadlineMs`, so that a second attempt is possible; a
+ * follower waits longer for a slow hub.
  */
 async function attempt(
   { clock, leaseMs, renewDeadlineMs, onProblem, onHolder }: CompleteOptions,

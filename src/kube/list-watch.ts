@@ -27,7 +27,7 @@ export type ListWatchEvent<T extends ApiObject> =
  * event, so that the next watch repeats an event that was not taken.
  */
 export interface Cursor {
-  /** Resource version of the last consumed event; undefined before the first list and after it expired. */
+  /** Resource version of the last consumed event; undefined if the collection has to be listed first. */
   resourceVersion: string | undefined;
   /** Use of paged lists: `never` by default; `next` for one list after a stuck WatchList; `always` if the server rejects WatchList. */
   pages: 'never' | 'next' | 'always';
@@ -39,7 +39,7 @@ export interface ListWatchOptions<T extends ApiObject, S extends ApiObject> {
   readonly client: Pick<KubeClient, 'pages' | 'watch'>;
   readonly resource: Resource<T>;
   readonly selection?: Selection;
-  /** Reduces each object on arrival. Must keep the identifying metadata except for an overlong name. */
+  /** Reduces each object on arrival. Must keep the identifying metadata, but may replace an overlong name. */
   readonly transform: (object: Stored<T>) => Stored<S>;
   /** Budget for the objects of a list while they arrive; none by default. */
   readonly budget?: NamespaceBudget<S> | undefined;
@@ -84,7 +84,7 @@ function isListDue({ clock, wantsList }: Pick<ListWatchOptions<never, never>, 'c
 
 /** Minimum time between any list and the next list that `wantsList` requests, in milliseconds: tenants can cause such lists. */
 const MIN_LIST_MS = 300_000;
-/** Default of `idleMs`; servers send a bookmark every 60 to 75 s. */
+/** Default of `idleMs`, in milliseconds; servers send a bookmark every 60 to 75 s. */
 const IDLE_MS = 90_000;
 /** Maximum time between initial events, in milliseconds. They block startup and arrive in quick succession. */
 const STALL_MS = 20_000;

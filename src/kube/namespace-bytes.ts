@@ -1,5 +1,5 @@
 // Limits the memory that the objects in each namespace take in an informer, so that tenants cannot fill Purser's memory. An object that
-// does not fit is replaced with a stub, which has only some of its fields.
+// does not fit is replaced with a stub, which has only some of the object's fields.
 
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { KeyHeap } from '../std/key-heap.ts';
@@ -10,7 +10,7 @@ interface SizeMark {
   readonly isTooLarge?: true;
 }
 
-/** Returns the reduced object, or its marked stub if it exceeds `maxBytes`. Records the size of the result. */
+/** Returns the reduced object, or a marked stub if the object exceeds `maxBytes`. Records the size of the returned object. */
 export function keepWithin<T extends object>(maxBytes: number, reduced: T, toStub: (object: T) => T): T & SizeMark {
   const bytes = estimateBytes(reduced);
   if (bytes <= maxBytes) return recordBytes(reduced, bytes);
@@ -36,7 +36,7 @@ export function estimateBytes(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
-/** Memory share of a namespace, in bytes. */
+/** Memory for the objects in a namespace that a controller or a list keeps, in bytes; excludes Roles and RoleBindings. */
 export const BYTES_PER_NAMESPACE = 64 << 20;
 /** Maximum size of an object that is always kept whole, in bytes: its stub would take about as much. */
 export const MAX_SMALL_BYTES = 4_096;
@@ -99,7 +99,7 @@ export class KeptObjects<T extends ApiObject> {
     return this.#shares.values().some((share) => share.canRestore);
   }
 
-  /** Stores an object. Returns it as it is kept, followed by larger objects that became stubs. */
+  /** Stores an object. Returns the object as it is kept, followed by the larger objects that became stubs. */
   set(object: Stored<T>): readonly Replacement<T>[] {
     const key = objectKeyOf(object);
     const previous = this.#objects.get(key);
@@ -206,8 +206,8 @@ class Share {
   }
 
   /**
-   * Returns whether a changed stub could only just be kept whole. Such an object remains a stub until the next list: the size of a
-   * ManagedToken includes its status, which Purser writes after this decision and which could exceed the budget again.
+   * Returns whether a changed stub could only just be kept whole. Such an object remains a stub until the next list: Purser writes the
+   * status of a ManagedToken after this decision, and the status could make the object too large again.
    */
   #isBorderline(object: SizedEntry): boolean {
     const room = this.#roomBeside(object);

@@ -2,7 +2,7 @@
 
 import type { Deadline } from './deadline.ts';
 
-/** A stream; `receivedAt` is the time of its last byte. */
+/** An open stream; `receivedAt` is the time at which the last bytes arrived, or at which the stream was opened. */
 export interface OpenStream {
   readonly deadline: Deadline;
   receivedAt: number;
@@ -41,7 +41,7 @@ export class OpenStreams {
     this.#failedAt = Math.max(sentAt, this.#failedAt);
   }
 
-  /** Records a response. After an outage, ends the streams that have received nothing since the outage began. */
+  /** Records a response. After an outage of MIN_OUTAGE_MS, ends the streams that have received nothing since the outage began. */
   recordResponse(now: number): void {
     const since = this.#outageSince ?? now;
     this.#outageSince = undefined;

@@ -24,7 +24,10 @@ export class OwnWrite<T extends ApiObject> {
     this.#writtenAt = now;
   }
 
-  /** Returns the newer of the written and the informer's object; forgets the write once the informer has a newer object. */
+  /**
+   * Returns the newer of the written and the informer's object. Forgets the write once the informer has a newer object, or if the informer
+   * has not delivered a created object for LONGEST_LAG_MS.
+   */
   resolve(informed: T | undefined, now: number): T | undefined {
     const version = informed?.metadata.resourceVersion;
     // The informer never delivers an object that was created and deleted while the watch was interrupted.

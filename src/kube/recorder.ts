@@ -16,7 +16,7 @@ export interface RecorderOptions extends EventReporter {
   readonly client: Pick<KubeClient, 'create' | 'patch'>;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Called with the error of an event that could not be written. */
+  /** Called with the error if events could not be written, or were dropped because too many were pending. */
   readonly onProblem?: (error: unknown) => void;
 }
 
@@ -28,7 +28,8 @@ class DroppedEventsError extends Error {
 /** Rate limit of each object, as in client-go: a burst of 25 events, then one every five minutes. */
 const RATE = { burst: 25, perSecond: 1 / 300 };
 /** Maximum number of pending series; one namespace can have at most half of them. */
-const MAX_PENDING = 1_000;
+const MAX_PENDING_SERIES = 1_000;
+/** Maximum number of series, and of rate limits, that are kept. */
 const MAX_SERIES = 4_096;
 const TIMEOUT_MS = 5_000;
 
@@ -42,7 +43,7 @@ export class Recorder {
   /** Rate limit of each object. */
   readonly #budgets = new BoundedCache<TokenBucket>(MAX_SERIES);
   /** Series with pending writes, by namespace. */
-  readonly #pending = new FairQueue<Series>(MAX_PENDING);
+  readonly #pending = new FairQueue<Series>(MAX_PENDING_SERIES);
   #writing: Promise<void> | undefined;
   /** Number of events that the queue rejected since it was last empty. */
   #dropped = 0;
@@ -51,7 +52,7 @@ export class Recorder {
     this.#options = options;
   }
 
-  /** Records an event. Drops it above the rate limit of the object or if too many events of its namespace are pending. */
+  /** Records an event. Drops the event above the rate limit of the object, or if too many events are pending. */
   record(object: ApiObject, content: EventContent): void {
     const subject = toSubject(object);
     if (!this.#isWithinLimit(JSON.stringify(subject))) return;

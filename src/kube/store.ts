@@ -170,7 +170,7 @@ export function reflectBatches<T extends ApiObject>(
 
 /** An index of all objects. To save memory, it holds keys instead of objects, and does not store the values of each object. */
 interface StoreIndex<T> {
-  /** Replaces the values of `previous`, which is undefined for a new key, with those of `next`, which is undefined for a deleted key. */
+  /** Replaces the values of `previous` (undefined for a new key) with the values of `next` (undefined for a deleted key). */
   update(key: string, previous: T | undefined, next: T | undefined): void;
 }
 
@@ -287,7 +287,7 @@ class FirstIndex<T> implements StoreIndex<T> {
     // If the value equals the key, the map uses the key's string for both, which saves memory.
     if (keys === undefined) this.#keys.set(value === key ? key : value, key);
     else if (keys instanceof KeyHeap) keys.set(key, object);
-    else if (keys !== key) this.#keys.set(value, this.#heapOf(keys, key));
+    else if (keys !== key) this.#keys.set(value, this.#createHeap(keys, key));
   }
 
   #remove(value: string, key: string): void {
@@ -296,7 +296,7 @@ class FirstIndex<T> implements StoreIndex<T> {
     if (keys === key || (keys instanceof KeyHeap && keys.size === 0)) this.#keys.delete(value);
   }
 
-  #heapOf(...all: readonly string[]): KeyHeap<string, T> {
+  #createHeap(...all: readonly string[]): KeyHeap<string, T> {
     const heap = new KeyHeap<string, T>(this.#compare);
     for (const key of all) {
       const object = this.#objectOf(key);

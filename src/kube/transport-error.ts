@@ -2,7 +2,7 @@
 
 import { errors } from 'undici';
 
-/** A request without a usable response: connection refused or reset, timeout, response too long. */
+/** Error of a request without a usable response: connection refused or reset, timeout, response too long. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
   /** Error code, for example `ECONNREFUSED`, `ETIMEDOUT` or `UND_ERR_SOCKET`. */
@@ -14,7 +14,7 @@ export class TransportError extends Error {
   }
 }
 
-/** Converts any error to a TransportError whose message starts with the request. */
+/** Converts any error to a TransportError whose message starts with `request`, the description of the request. */
 export function toTransportError(request: string, error: unknown): TransportError {
   // A parser error contains the unparsed bytes, in which a server can return the token that Purser sent.
   const options = error instanceof errors.HTTPParserError ? undefined : { cause: error };

@@ -16,11 +16,11 @@ import { codeOf, TransportError, toTransportError } from './transport-error.ts';
 
 export interface TransportOptions extends Partial<DialOptions> {
   readonly clock: Clock;
-  /** Timeout of requests without their own timeout, in milliseconds. */
+  /** Timeout of requests without their own timeout, in milliseconds; 30 s by default. */
   readonly timeoutMs?: number;
-  /** Maximum length of a response, in bytes; streams have no limit. */
+  /** Maximum length of a response, in bytes; 16 MiB by default. Streams have no limit. */
   readonly maxBytes?: number;
-  /** Interval after which credential files are read again, in milliseconds. */
+  /** Interval after which credential files are read again, in milliseconds; 5 s by default. */
   readonly rereadMs?: number;
   /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
@@ -104,7 +104,7 @@ export class Transport {
 
   /**
    * Sends a request and returns the chunks of a successful response as they arrive, or the error response. Ending the iteration closes the
-   * connection.
+   * connection. Throws the same errors as `request`, also during the iteration.
    */
   async stream(request: StreamRequest): Promise<StreamResult> {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);

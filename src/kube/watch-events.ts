@@ -15,7 +15,7 @@ export async function* decodeWatch<T extends ApiObject>(
   for await (const line of splitLines(chunks)) yield decodeEvent(resource, line);
 }
 
-/** Invalid data in a watch. The message never quotes the data, which may be a Secret. */
+/** Error for a watch with invalid data, or that ended too early. The message never quotes data, which may be a Secret. */
 export class BrokenWatchError extends Error {
   override readonly name = 'BrokenWatchError';
 }

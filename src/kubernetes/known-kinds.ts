@@ -3,7 +3,7 @@
 
 /** Returns whether Kubernetes has this built-in kind. Lists are also kinds. */
 export function isKnownKind(group: string, version: string, kind: string): boolean {
-  return KNOWN.has(`${group === '' ? version : `${group}/${version}`} ${kind}`);
+  return KNOWN_KINDS.has(`${group === '' ? version : `${group}/${version}`} ${kind}`);
 }
 
 /** Built-in kinds by apiVersion. A star marks a kind that also has a list kind. */
@@ -41,7 +41,7 @@ const KINDS: Readonly<Record<string, string>> = {
   v1: 'Binding ComponentStatus* ConfigMap* Endpoints* Event* LimitRange* Namespace* Node* NodeProxyOptions PersistentVolume* PersistentVolumeClaim* Pod* PodAttachOptions PodExecOptions PodLogOptions PodPortForwardOptions PodProxyOptions PodStatusResult PodTemplate* RangeAllocation ReplicationController* ResourceQuota* Secret* SerializedReference Service* ServiceAccount* ServiceProxyOptions',
 };
 
-const KNOWN: ReadonlySet<string> = new Set(
+const KNOWN_KINDS: ReadonlySet<string> = new Set(
   Object.entries(KINDS).flatMap(([apiVersion, kinds]) => expandNames(kinds).map((name) => `${apiVersion} ${name}`)),
 );
 

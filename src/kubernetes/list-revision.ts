@@ -18,7 +18,7 @@ export function parseRequestedVersion(text: string, reject: (message: string) =>
   throw reject(`resourceVersion: Invalid value: ${quoteGoString(text)}: ${problem}`);
 }
 
-/** Returns whether a watch starts with the existing objects: as `sendInitialEvents` states, by default if resourceVersion is empty or 0. */
+/** Returns whether a watch starts with the existing objects. Without `sendInitialEvents`, it does if resourceVersion is empty or 0. */
 export function hasInitialEvents({ sendInitialEvents, resourceVersion }: ListOptions): boolean {
   return sendInitialEvents ?? parseRequestedVersion(resourceVersion) === 0n;
 }
@@ -39,8 +39,8 @@ export function parseContinueToken(options: ListOptions): ContinueToken | undefi
 }
 
 /**
- * Returns whether a list must be at exactly the requested version: with `resourceVersionMatch=Exact`, or with a limit and without
- * resourceVersionMatch. A limit is ignored for a list that names one object.
+ * Returns whether a list at a version other than 0 must be at exactly that version: with `resourceVersionMatch=Exact`, or with a limit and
+ * without resourceVersionMatch. A limit is ignored for a list that names one object.
  */
 export function requiresExactVersion(
   { resourceVersionMatch, limit }: ListOptions,
@@ -50,7 +50,7 @@ export function requiresExactVersion(
 }
 
 /** Returns the maximum number of objects in a page; 0 for all. As in Kubernetes, a list at version 0 ignores the limit. */
-export function pageLimitOf({ resourceVersion, limit }: ListOptions): number {
+export function computePageLimit({ resourceVersion, limit }: ListOptions): number {
   return resourceVersion === '0' || limit < 0 ? 0 : limit;
 }
 

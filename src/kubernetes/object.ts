@@ -55,7 +55,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
-/** Any Kubernetes object; fields besides the metadata depend on its kind. */
+/** Any Kubernetes object. Fields other than apiVersion, kind and metadata depend on the kind. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;

@@ -63,7 +63,7 @@ export type AccessAttributes =
 /** Authorization decision and its reason. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Text that names the binding that allows the request, or the roles that were not found; empty if there are none. */
+  /** Message that names the binding that allows the request, or the missing roles; empty if there is neither. */
   readonly reason: string;
 }
 

@@ -28,11 +28,11 @@ export function toBytes(body: string | Buffer): Buffer {
  */
 export function sendHead(response: ServerResponse): void {
   response.cork();
-  response.write(EMPTY);
+  response.write(EMPTY_CHUNK);
   response.uncork();
 }
 
-const EMPTY = Buffer.alloc(0);
+const EMPTY_CHUNK = Buffer.alloc(0);
 
 /** Returns a response with the compact JSON `text`, formatted for the representation. */
 export function createTextReply(status: number, text: string, representation: Representation): Reply {

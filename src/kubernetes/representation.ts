@@ -33,11 +33,11 @@ export interface View {
 export const NOT_A_LIST = 'content is not a list';
 const PARTIAL_OBJECT_METADATA = objectStruct('v1.PartialObjectMetadata', {});
 
-const INCLUDED: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
+const INCLUDE_OBJECT_VALUES: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
 
 /** Throws 400 for a Table with an invalid `includeObject` parameter. */
 export function checkView({ as, includeObject }: View): void {
-  if (as?.kind !== 'Table' || INCLUDED.has(includeObject)) return;
+  if (as?.kind !== 'Table' || INCLUDE_OBJECT_VALUES.has(includeObject)) return;
   const why = `includeObject: Invalid value: ${quoteGoString(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`;
   throw badRequest(`Unable to convert to Table as requested: ${why}`);
 }
@@ -93,11 +93,11 @@ export function encodeListParts(page: ListPage, view: View): ListParts {
     case 'Table':
       return { ...encodeTableFrame(metadata, view), items: encodeItems((item) => encodeRow(item, view)) };
     case 'PartialObjectMetadataList': {
-      const head = { apiVersion: metaVersionOf(view), kind: 'PartialObjectMetadataList', metadata };
+      const head = { apiVersion: formatMetaVersion(view), kind: 'PartialObjectMetadataList', metadata };
       return { ...encodeListFrame(head, true), items: encodeItems((item) => encodeMetadata(item, view)) };
     }
     case 'PartialObjectMetadata':
-      throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (${goTypeOf(kind, 'List')})`);
+      throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (${formatGoType(kind, 'List')})`);
   }
 }
 
@@ -123,7 +123,7 @@ function encodeTableFrame(metadata: TableMetadata, view: View, hasColumns = true
   const { continue: next = '', ...rest } = metadata;
   const head = encodeOrderedJson({
     kind: 'Table',
-    apiVersion: metaVersionOf(view),
+    apiVersion: formatMetaVersion(view),
     metadata: { resourceVersion: rest.resourceVersion, ...(next !== '' && { continue: next }), ...remainingOf(rest) },
     columnDefinitions: hasColumns ? columns : null,
   });
@@ -156,10 +156,10 @@ function encodeRowObject(object: KubeObject, view: View): string {
 }
 
 function encodeMetadata({ metadata }: KubeObject, view: Pick<View, 'as'>): string {
-  return encodeObjectJson({ kind: 'PartialObjectMetadata', apiVersion: metaVersionOf(view), metadata }, PARTIAL_OBJECT_METADATA);
+  return encodeObjectJson({ kind: 'PartialObjectMetadata', apiVersion: formatMetaVersion(view), metadata }, PARTIAL_OBJECT_METADATA);
 }
 
-function metaVersionOf({ as }: Pick<View, 'as'>): string {
+function formatMetaVersion({ as }: Pick<View, 'as'>): string {
   return `meta.k8s.io/${as?.version ?? 'v1'}`;
 }
 
@@ -186,7 +186,7 @@ function memoize(memory: WeakMap<KubeObject, string>, object: KubeObject, make: 
 /** Returns the error for one object that is requested as a list. For custom resources, Kubernetes finds the error later and sends 500. */
 function notAList(kind: VirtualKind): Error {
   if (!kind.builtIn) return unclassified(NOT_A_LIST);
-  return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goTypeOf(kind, '')})`);
+  return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${formatGoType(kind, '')})`);
 }
 
 function notAcceptable(message: string): Error {
@@ -194,6 +194,6 @@ function notAcceptable(message: string): Error {
 }
 
 /** Returns the Go type of an object or of its list for messages. */
-function goTypeOf(kind: VirtualKind, suffix: '' | 'List'): string {
+function formatGoType(kind: VirtualKind, suffix: '' | 'List'): string {
   return kind.builtIn ? `*${kind.group.split('.')[0] || 'core'}.${kind.kind}${suffix}` : `*unstructured.Unstructured${suffix}`;
 }

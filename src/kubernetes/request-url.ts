@@ -16,14 +16,14 @@ const BAD_ESCAPE = /%(?![0-9a-f]{2})/i;
 
 /** Decodes byte by byte, so that an invalid UTF-8 sequence does not affect the rest of the text. */
 function decodePercent(text: string): string {
-  if (PLAIN.test(text)) return text;
+  if (PLAIN_TEXT.test(text)) return text;
   const bytes = text.replace(/%([0-9a-f]{2})|[^\0-\x7f]/gi, (char, hex: string | undefined) =>
     hex === undefined ? Buffer.from(char).toString('latin1') : String.fromCharCode(Number.parseInt(hex, 16)),
   );
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-const PLAIN = /^[^%\x80-\uffff]*$/;
+const PLAIN_TEXT = /^[^%\x80-\uffff]*$/;
 
 /** Parses a query without the parameters that Go cannot decode. */
 function parseQuery(text: string): URLSearchParams {

@@ -23,7 +23,7 @@ export function parseSelectors(labelSelector: string, fieldSelector: string): Se
 }
 
 export class Selection {
-  /** True if all objects are selected. */
+  /** True if both selectors are empty. The selection can still be restricted to a namespace. */
   readonly isEverything: boolean;
   /** True if the selection names one object. */
   readonly isOneObject: boolean;

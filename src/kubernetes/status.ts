@@ -156,7 +156,7 @@ export function methodNotAllowed(): StatusError {
   return statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 }
 
-/** Creates the error of an admission plugin: `secrets "x" is forbidden: why`. */
+/** Creates the 403 error for an object: `secrets "x" is forbidden: why`. */
 export function forbidden(resource: QualifiedName, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
   const subject = name === '' ? formatQualifiedName(resource) : `${formatQualifiedName(resource)} ${quoteGoString(name)}`;
   return statusError('Forbidden', `${subject} is forbidden: ${why}`, { ...detailsOf(resource, name), ...(causes && { causes }) });

@@ -49,7 +49,7 @@ export function withTokenDefaults(object: KubeObject): TokenRequest {
   };
 }
 
-/** Name of the service account in the path of a request. */
+/** Namespace and name of the service account in the path of a request. */
 export interface ServiceAccountName {
   readonly namespace: string;
   readonly name: string;

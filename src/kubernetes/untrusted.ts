@@ -12,7 +12,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns a string of 1 to 128 printable ASCII characters without spaces, which is safe in annotations and status; otherwise undefined. */
+/** Returns the value if it is safe in annotations and status: 1 to 128 printable ASCII characters without spaces; otherwise undefined. */
 export function identifierOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : undefined;
 }

@@ -150,8 +150,8 @@ class Pump<K> {
   }
 
   /**
-   * Takes the next due key that may run; returns undefined if there is none, during a pause, and once the controller stops. A reconcile may
-   * stop the controller.
+   * Takes the next due key that may run. Returns undefined if there is none, during a pause, and once the controller stops, which the start
+   * of a reconcile may cause.
    */
   #take(): Request<K> | undefined {
     if (this.#isEnding || this.#isPaused || this.#queue.isFull) return undefined;

@@ -16,7 +16,7 @@ export interface Limits {
   readonly concurrencyPerLane: number;
   /**
    * Maximum ratio between the slots that one tenant holds and the slots that are free, in a lane and in total. With 8, a single tenant
-   * holds at most 8/9 of the slots, so that a new tenant never waits for a tenant whose keys hang. Infinity for no limit.
+   * holds at most 8/9 of the slots, rounded up, so that its hanging keys do not keep a new tenant waiting. Infinity for no limit.
    */
   readonly tenantShare: number;
 }
@@ -194,7 +194,7 @@ export class Lanes<K> {
     return mayTake(running, free, tenantShare);
   }
 
-  /** Updates the heaps; call it after every change to a flow. */
+  /** Updates the heaps. Must be called after every change to a flow. */
   #settle(flow: Flow<K>): void {
     const { lane, tenant } = flow;
     const first = flow.ready.first?.priority;
@@ -202,11 +202,11 @@ export class Lanes<K> {
     if (first === undefined) {
       lane.parked.remove(flow);
       tenant.open.remove(flow);
-    } else if (isParked) lane.parked.set(flow, rankOf(flow, first));
+    } else if (isParked) lane.parked.set(flow, toRank(flow, first));
     else if (this.#hasSlot(flow)) tenant.open.set(flow, first);
     else {
       tenant.open.remove(flow);
-      lane.parked.set(flow, rankOf(flow, first));
+      lane.parked.set(flow, toRank(flow, first));
     }
     this.#settleTenant(tenant);
     if (first === undefined && flow.running === 0) this.#forget(flow);
@@ -215,13 +215,13 @@ export class Lanes<K> {
   #settleTenant(tenant: Tenant<K>): void {
     const first = tenant.open.first?.priority;
     if (first === undefined) this.#open.remove(tenant);
-    else this.#open.set(tenant, rankOf(tenant, first));
+    else this.#open.set(tenant, toRank(tenant, first));
   }
 
   #park(flow: Flow<K>): void {
     const { lane, tenant } = flow;
     const position = tenant.open.remove(flow);
-    if (position !== undefined) lane.parked.set(flow, rankOf(flow, position));
+    if (position !== undefined) lane.parked.set(flow, toRank(flow, position));
     this.#settleTenant(tenant);
   }
 
@@ -272,7 +272,7 @@ export class Lanes<K> {
   }
 }
 
-function rankOf({ running, served }: { readonly running: number; readonly served: number }, position: QueuePosition): Rank {
+function toRank({ running, served }: { readonly running: number; readonly served: number }, position: QueuePosition): Rank {
   return { running, served, position };
 }
 

@@ -8,7 +8,7 @@ export interface LeadershipOptions<T> {
    * the subscription renews the Lease.
    */
   readonly leads$: Observable<boolean>;
-  /** The work of one term; completes only after `stopping` aborts. */
+  /** Work of the leader, subscribed whenever this process begins to lead; completes only after `stopping` aborts. */
   readonly work$: Observable<T>;
   readonly stopping: AbortSignal;
 }

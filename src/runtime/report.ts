@@ -1,4 +1,4 @@
-// Outcomes as log lines and metrics. Neither shows the contents of objects.
+// Outcomes of reconciles, as log lines and metrics. Neither shows the contents of objects.
 
 import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
 import { namespaceOf } from '../kube/paths.ts';

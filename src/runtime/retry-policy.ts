@@ -58,7 +58,7 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
 /** Delays after conflicts: time for the informer's store to receive the conflicting write. */
-const CONFLICT = { initialMs: 200, maxMs: 10_000 };
+const CONFLICT_BACKOFF = { initialMs: 200, maxMs: 10_000 };
 
 function classifyFailure({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
   if (resource !== undefined && isAbsent(error, resource, key)) return 'gone';
@@ -79,7 +79,7 @@ function computeDelayMs(failureClass: FailureClass, { error, failures, conflicts
     case 'gone':
       return undefined;
     case 'conflict':
-      return withJitter(computeExponentialMs(conflicts - 1, CONFLICT), random);
+      return withJitter(computeExponentialMs(conflicts - 1, CONFLICT_BACKOFF), random);
     case 'throttled':
       // A server may always request one second, so the backoff applies too, unless the circuit breaker prevented the run.
       return Math.max((retryAfterMsOf(error) ?? 0) * (1 + random / 10), isDeferred(error) ? 0 : backoffMs);

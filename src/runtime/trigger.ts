@@ -17,7 +17,7 @@ export function toSelfKeys(change: Change<ApiObject>): readonly string[] {
 export function mapToOwnerKeys({ group, kind, namespaced }: Resource<unknown>): (change: Change<ApiObject>) => readonly string[] {
   return mapToKeys(({ metadata: { namespace, ownerReferences = [] } }) =>
     ownerReferences
-      .filter((reference) => reference.kind === kind && groupOf(reference.apiVersion) === group)
+      .filter((reference) => reference.kind === kind && parseGroup(reference.apiVersion) === group)
       .map(({ name }) => (namespaced && namespace ? `${namespace}/${name}` : name)),
   );
 }
@@ -53,7 +53,7 @@ export function requestNow<K>(clock: Clock): OperatorFunction<K, Request<K>> {
 }
 
 /** Returns the group of an apiVersion; empty for the core group. */
-function groupOf(apiVersion: string): string {
+function parseGroup(apiVersion: string): string {
   return apiVersion.slice(0, Math.max(apiVersion.indexOf('/'), 0));
 }
 

@@ -94,8 +94,8 @@ export class WorkQueue<K> {
 
   /**
    * Creates the request of a key that does not wait yet. The cause of the request may have changed the lane and deadline of a ready key, so
-   * the key waits again, behind all due keys. Otherwise, keys that are requested again and again would keep the due keys from becoming
-   * ready.
+   * the key waits again. The key waits behind the keys that are already due: keys that are requested again and again must not keep other
+   * keys from becoming ready.
    */
   #createRequest(key: K, dueAt: number): Requested {
     const order = this.#requests++;

@@ -1,6 +1,6 @@
-// The clusters for which the requester of a set may issue tokens. The indexed RBAC rules alone select these clusters: requests for each
-// selected Cluster would reveal, by their number and delay, Clusters that the requester must not learn about. The authorizer sends reviews
-// to the hub only before a removal. Each ManagedToken is authorized separately.
+// The clusters for which the requester of a set may issue tokens. The indexed RBAC rules alone determine these clusters: the number and the
+// delay of reviews would reveal Clusters that the requester must not learn about. The authorizer sends reviews to the hub only before a
+// removal. Each ManagedToken is authorized separately.
 
 import { clusterSetOf } from '../access/cluster-set.ts';
 import { filterGrantingNames, findAllowedName, toIssueNames } from '../access/issue-permission.ts';
@@ -48,8 +48,8 @@ export class SetAuthorizer {
   }
 
   /**
-   * Returns whether a ManagedToken is for the cluster, its requester exists, and RBAC allows the requester to issue the token. Sends no
-   * requests.
+   * Returns whether a ManagedToken is for the cluster, the informer has its requester, and RBAC allows the requester to issue the token.
+   * Sends no requests.
    */
   allowsToken(token: StoredToken, cluster: Stored<Cluster>): boolean {
     const request = issueRequestOf(token);

@@ -115,7 +115,7 @@ export async function removeChild(run: SetRun, token: StoredToken): Promise<void
   run.requeue(clock.now() + next.nextAt - now);
 }
 
-/** Returns whether the next check of a ManagedToken to remove is due; otherwise, requests a run for the time of the check. */
+/** Returns whether the next check of a ManagedToken is due and the namespace is within its budget; otherwise, requests a later run. */
 export function requeueUnlessDue({ tracked, clock, budgets, requeue }: SetRun, { metadata: { uid, namespace } }: StoredToken): boolean {
   const dueIn = Math.max((tracked.checks.get(uid)?.nextAt ?? 0) - clock.monotonic(), budgets.waitMs(namespace));
   if (dueIn > 0) requeue(clock.now() + dueIn);
@@ -133,10 +133,10 @@ function confirmChecks({ confirmedAt }: RemovalChecks, now: number): RemovalChec
  * RBAC may grant the permission.
  */
 function restartChecks({ contradictions = 0 }: RemovalChecks, now: number): RemovalChecks {
-  return { confirmedAt: [], nextAt: now + computeExponentialMs(contradictions, CONTRADICTED), contradictions: contradictions + 1 };
+  return { confirmedAt: [], nextAt: now + computeExponentialMs(contradictions, CONTRADICTION_BACKOFF), contradictions: contradictions + 1 };
 }
 
-const CONTRADICTED = { initialMs: 1_000, maxMs: 300_000 };
+const CONTRADICTION_BACKOFF = { initialMs: 1_000, maxMs: 300_000 };
 
 async function deleteChild({ hub, tracked, clock, signal, isCurrent }: SetRun, { metadata }: StoredToken): Promise<void> {
   const { namespace, name, uid } = metadata;

@@ -16,7 +16,7 @@ import { resolveOutputs } from '../tokens/observe.ts';
 import { isOwnedBy, secretNameOf, toOutputsDigest, toSecretDigest } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { toOwnerReference } from './children.ts';
-import { controllerKeyOf } from './informers.ts';
+import { toControllerKey } from './informers.ts';
 import {
   type ClusterAccess,
   type DesiredProfile,
@@ -57,7 +57,7 @@ const MISSING_CRD_REMEDY = `Install the CustomResourceDefinition ${CRD} of sigs.
 const FORBIDDEN_REMEDY =
   'If a permission is missing, apply deploy/base/access.yaml or update the chart; otherwise, change the quota or the admission policy.';
 
-const OVERRIDDEN =
+const OVERRIDDEN_MESSAGE =
   'the hub does not store the fields that Purser writes. Check admission webhooks, and the version of the CustomResourceDefinition';
 
 /** A ClusterProfile to create or to update. */
@@ -200,7 +200,7 @@ function reportResult(run: SetRun): ProfilesAspect {
 /** Returns the names of ClusterProfiles to keep: those of members, and those of surplus ManagedTokens until their removal. */
 function listKeptNames({ set, view, tracked }: SetRun, members: readonly Member[]): ReadonlySet<string> {
   const { namespace, name, uid } = set.metadata;
-  const tokens = view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(({ metadata }) => {
+  const tokens = view.tokensOfSet(toControllerKey(namespace, uid)).filter(({ metadata }) => {
     return metadata.deletionTimestamp === undefined && !tracked.removed.has(metadata.uid);
   });
   return new Set([...members.map(({ clusterName }) => toChildName(name, clusterName)), ...tokens.map(({ metadata }) => metadata.name)]);
@@ -234,7 +234,7 @@ interface Connection {
 /** Connections by ManagedToken object. Safe as a cache, because informers never modify objects. */
 const CONNECTIONS = new WeakMap<StoredToken, { readonly endpoints: PinnedEndpoints; readonly connection: Connection | undefined }>();
 
-/** Returns the pinned connection; undefined if the registration of the cluster is not usable. */
+/** Returns the pinned connection; undefined if the registration of the cluster, or spec.secret.server, is not usable. */
 function resolveConnection({ view, clients }: SetRun, token: StoredToken): Connection | undefined {
   const registered = view.registry.registered(token.spec.clusterName);
   const endpoints = registered && ignoreIssueError(() => clients.endpointsOf(registered));
@@ -288,7 +288,7 @@ function renderProfile(cluster: Stored<Cluster>, access: ClusterAccess): Rendere
   return { desired, digests };
 }
 
-/** Returns whether the ManagedToken of a member is controlled by the set and ready. */
+/** Returns whether the ManagedToken of a member is ready, controlled by the set, and not being deleted. */
 function isReady({ set }: SetRun, { token }: Member): boolean {
   if (token === undefined || token.metadata.deletionTimestamp !== undefined || !isControlledBy(token, set.metadata.uid)) return false;
   return readyConditionOf(token)?.status === 'True';
@@ -304,7 +304,7 @@ async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
     if (known === undefined) return;
     if (!(await updateProfile(run, write, known))) return requeueAfter(run, UPDATE_MS);
     // The next list permits another attempt.
-    if (profiles.recordOverride(name, write.digests)) profiles.reject(name, OVERRIDDEN, clock.monotonic());
+    if (profiles.recordOverride(name, write.digests)) profiles.reject(name, OVERRIDDEN_MESSAGE, clock.monotonic());
     else profiles.accept(name);
   } catch (error) {
     run.signal.throwIfAborted();

@@ -49,8 +49,9 @@ export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 
   readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeBudgets' | 'observeProfiles'>;
 }
 
-/** Maximum number of sets reconciled at the same time; one namespace may use at most 8/9 of this number. */
+/** Maximum number of sets reconciled at the same time. */
 const CONCURRENCY = 18;
+/** Maximum ratio of the slots that one namespace holds to the free slots; see `Limits.tenantShare`. */
 const TENANT_SHARE = 8;
 
 /** Creates the controller. Each subscription runs one term, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
@@ -104,7 +105,7 @@ function countProfiles({ view, memory }: SetDeps): readonly ProfileCounts[] {
 function computeDueAt(key: string, spacingMs: number, { view, memory, clock }: SetDeps): number {
   const now = clock.now();
   const ranAt = memory.find(view.sets.get(key)?.metadata.uid)?.ranAt ?? Number.NEGATIVE_INFINITY;
-  // A time in the future is from before the clock was set back.
+  // A time in the future was recorded before the clock was set back.
   return ranAt > now ? now : Math.max(now, ranAt + spacingMs);
 }
 
@@ -129,7 +130,7 @@ export interface Trigger {
   readonly spacingMs: number;
 }
 
-/** Parts of a term that triggers need. */
+/** Dependencies of the triggers. */
 export type TriggerDeps = Pick<SetDeps, 'view' | 'memory'> & {
   readonly authorizer: Pick<SetAuthorizer, 'toPermissionCheck' | 'allowsToken'>;
 };
@@ -238,7 +239,7 @@ const ownerChanged: Predicate<StoredToken> = (change) =>
   change.type !== 'updated' ||
   encodeGoJson(change.object.metadata.ownerReferences) !== encodeGoJson(change.previous.metadata.ownerReferences);
 
-/** Matches a change to the result that a ManagedToken reports. */
+/** Matches a change to the Ready condition of a ManagedToken, or to the generation that the status describes. */
 const resultChanged: Predicate<StoredToken> = (change) =>
   change.type !== 'updated' || encodeResult(change.object) !== encodeResult(change.previous);
 
@@ -273,7 +274,7 @@ const secretWritten: Predicate<StoredToken> = (change) =>
 const ownersOf = mapToOwnerKeys(ManagedTokenSets);
 const tokensOfSecret = mapToOwnerKeys(ManagedTokens);
 
-/** Returns the sets that control the ManagedToken of a Secret. */
+/** Returns the keys of the sets that own the ManagedToken of a Secret. */
 function findSetsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readonly string[] {
   return tokensOfSecret(change).flatMap((key) => {
     const token = tokens.get(key);
@@ -282,8 +283,8 @@ function findSetsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): re
 }
 
 /**
- * Emits the keys of the candidates that contain a changed Cluster. Merges several changes to a Cluster before the search into one, so that
- * the queue stays small, no matter how often a user changes a Cluster.
+ * Emits the keys of the candidates that contain a changed Cluster. Merges all changes to a Cluster that precede the search into one, so
+ * that the queue stays small, no matter how often a user changes a Cluster.
  */
 function findSetsOfClusters(
   candidates: () => readonly StoredSet[],

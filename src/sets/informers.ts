@@ -72,7 +72,7 @@ function toSetStub({ apiVersion, kind, metadata, spec }: StoredSet): StoredSet {
 }
 
 /** Only key of the index of sets that publish ClusterProfiles. */
-const PUBLISHING = 'publishing';
+const PUBLISHING_KEY = 'publishing';
 
 /** Stores of the informers and indexes over them; sends no requests. */
 export class SetView {
@@ -82,11 +82,11 @@ export class SetView {
   readonly registry: Registry;
   /** Permissions of requesters to issue tokens; kept up to date by `createSetTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
-  /** Returns the ManagedTokens that a set controls, by `controllerKeyOf`. */
+  /** Returns the ManagedTokens that a set controls, by the key that `toControllerKey` returns for the set. */
   readonly tokensOfSet: (key: string) => readonly StoredToken[];
   readonly setsOfNamespace: (namespace: string) => readonly StoredSet[];
   readonly setsOfRequester: (key: string) => readonly StoredSet[];
-  readonly #publishingSets: (key: typeof PUBLISHING) => readonly StoredSet[];
+  readonly #publishingSets: (key: typeof PUBLISHING_KEY) => readonly StoredSet[];
   readonly #countTokens: (namespace: string) => number;
   readonly #countSets: (namespace: string) => number;
   readonly #requesters: Store<ServiceAccount>;
@@ -98,18 +98,18 @@ export class SetView {
     this.registry = new Registry(registry);
     this.#requesters = requesters.store;
     this.tokensOfSet = this.tokens.index(({ metadata: { namespace, ownerReferences = [] } }) =>
-      ownerReferences.filter(({ controller }) => controller).map(({ uid }) => controllerKeyOf(namespace, uid)),
+      ownerReferences.filter(({ controller }) => controller).map(({ uid }) => toControllerKey(namespace, uid)),
     );
     this.setsOfNamespace = this.sets.index(({ metadata }) => [metadata.namespace]);
     this.setsOfRequester = this.sets.index((set) => [requesterKeyOf(templateRequestOf(set))]);
-    this.#publishingSets = this.sets.index(({ spec }) => (spec.clusterProfiles ? [PUBLISHING] : []));
+    this.#publishingSets = this.sets.index(({ spec }) => (spec.clusterProfiles ? [PUBLISHING_KEY] : []));
     this.#countTokens = this.tokens.tally(({ metadata }) => [metadata.namespace]);
     this.#countSets = this.sets.tally(({ metadata }) => [metadata.namespace]);
   }
 
   /** Returns the sets that publish ClusterProfiles. */
   publishingSets(): readonly StoredSet[] {
-    return this.#publishingSets(PUBLISHING);
+    return this.#publishingSets(PUBLISHING_KEY);
   }
 
   /** Returns the number of ManagedTokens and sets in a namespace. */
@@ -125,7 +125,7 @@ export class SetView {
  * Returns the key by which ManagedTokens are indexed by controller. The key contains the namespace, so that a ManagedToken in another
  * namespace that names the same controller is not found.
  */
-export function controllerKeyOf(namespace: string, uid: string): string {
+export function toControllerKey(namespace: string, uid: string): string {
   return `${namespace}/${uid}`;
 }
 

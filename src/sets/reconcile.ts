@@ -19,9 +19,9 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { RUN_MS } from '../tokens/run.ts';
 import { removeChild, requeueUnlessDue, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
-import { controllerKeyOf, MAX_SET_BYTES, reduceSet, resolveSelector, SET_BUDGET, selectsCluster } from './informers.ts';
+import { MAX_SET_BYTES, reduceSet, resolveSelector, SET_BUDGET, selectsCluster, toControllerKey } from './informers.ts';
 import { describePermission, templateRequestOf } from './issue-request.ts';
-import { failsAt, isControlledBy, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
+import { failsAt, isControlledBy, type Member, planSet, resolveRollout, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
 import { toDesiredStatus, toInvalidStatus } from './policy/status.ts';
 import { renderToken, type StoredSet, toChildName } from './policy/template.ts';
@@ -33,7 +33,7 @@ const CONCURRENCY = 16;
 const MAX_WRITES = 256;
 /** Minimum time between two status writes of one set, in milliseconds. */
 const STATUS_MS = 1_000;
-/** Number of clusters after which other work can run. */
+/** Number of clusters to process before other work can run. */
 const CHUNK = 250;
 
 /** Reconciles a set. Throws if the reconcile must be retried. */
@@ -78,7 +78,7 @@ async function runSet(run: SetRun): Promise<void> {
   if (problems.length > 0) return await writeStatus(run, run.set, toInvalidStatus(run.set, problems, run.clock.now()));
   const errors: unknown[] = [];
   const observation = await observe(run);
-  const rollout = rolloutOf(run.set, formatTimestamp(run.clock.now()));
+  const rollout = resolveRollout(run.set, formatTimestamp(run.clock.now()));
   const { creations, changes } = planSet(observation, rollout, run.clock.now());
   const removal = decideOnRemoval(run, observation);
   // Failures are attributed to a rollout by its start time, which must survive a crash.
@@ -147,7 +147,7 @@ async function observe(run: SetRun): Promise<SetObservation> {
   const names = new Set(members.map(({ clusterName }) => toChildName(name, clusterName)));
   const surplus = listControlledTokens(run).filter(({ metadata }) => !names.has(metadata.name));
   const uidsOf = (tokens: readonly StoredToken[]) => new Set(tokens.map(({ metadata }) => metadata.uid));
-  const informed = view.tokensOfSet(controllerKeyOf(namespace, set.metadata.uid));
+  const informed = view.tokensOfSet(toControllerKey(namespace, set.metadata.uid));
   const clusters = new Set(selected.map(({ metadata }) => metadata.name));
   tracked.prune({ clusters, surplus: uidsOf(surplus), informed: uidsOf(informed) }, clock.monotonic());
   const overridden = members
@@ -171,7 +171,7 @@ function isPermitted({ set, authorizer }: SetRun, token: StoredToken | undefined
 function listControlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[] {
   const { namespace, uid } = set.metadata;
   const isKept = ({ metadata }: StoredToken) => metadata.deletionTimestamp === undefined && !tracked.removed.has(metadata.uid);
-  return view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(isKept);
+  return view.tokensOfSet(toControllerKey(namespace, uid)).filter(isKept);
 }
 
 /** Renderings by ManagedToken, each with its Cluster and spec. Informers never change these objects, so their identity is compared. */
@@ -255,7 +255,7 @@ async function sendStatus({ hub, tracked, clock, signal }: SetRun, set: StoredSe
 /** Returns the events to record when one status follows another. */
 function toEvents(previous: ManagedTokenSetStatus, next: ManagedTokenSetStatus) {
   const [before, after] = [previous, next].map((status) => findCondition({ status }, SetConditionType.progressing));
-  const isAlarming = after !== undefined && ALARMING.has(after.reason) && before?.reason !== after.reason;
+  const isAlarming = after !== undefined && ALARMING_REASONS.has(after.reason) && before?.reason !== after.reason;
   const known = new Set(previous.failures?.filter(isConflict).map(({ clusterName }) => clusterName));
   const conflicts = (next.failures ?? []).filter(isConflict).filter(({ clusterName }) => !known.has(clusterName));
   return [
@@ -266,7 +266,7 @@ function toEvents(previous: ManagedTokenSetStatus, next: ManagedTokenSetStatus) 
   ];
 }
 
-const ALARMING: ReadonlySet<string> = new Set(['RolloutStopped', 'RemovalPaused']);
+const ALARMING_REASONS: ReadonlySet<string> = new Set(['RolloutStopped', 'RemovalPaused']);
 
 function isConflict({ reason }: { readonly reason: string }): boolean {
   return reason === 'NameConflict';

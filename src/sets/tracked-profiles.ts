@@ -82,7 +82,7 @@ export class TrackedProfiles {
     }
   }
 
-  /** Returns whether the hub stored other digests than those of a write; if so, records the digests of the write. */
+  /** Returns whether the ClusterProfile on the hub differs from a write; if so, records the digests of the write. */
   recordOverride(name: string, sent: ProfileDigests): boolean {
     const known = this.controlled.get(name);
     if (known === undefined || isSameProfile(known.digests, sent)) return false;

@@ -3,7 +3,7 @@
 import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
 import { OwnWrite } from '../kube/own-write.ts';
 import { computeExponentialMs } from '../std/backoff.ts';
-import { digestOf } from '../std/digest.ts';
+import { computeDigest } from '../std/digest.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
 import { encodeTemplateMetadata, type StoredSet } from './policy/template.ts';
@@ -62,7 +62,7 @@ interface FailedWrite {
 }
 
 const BACKOFF = { initialMs: 5_000, maxMs: 300_000 };
-/** Maximum delay of the next removal check that is kept after a ManagedToken no longer needs removal, in milliseconds. */
+/** Maximum delay of the next removal check, in milliseconds, once a ManagedToken no longer has to be removed. */
 const MAX_KEPT_DELAY_MS = 15_000;
 
 /** State of one set between runs. */
@@ -190,5 +190,5 @@ interface ObservedNames {
 
 /** Returns a text that changes with the parts of a ManagedToken that come from the template. */
 function encodeState(metadata: StoredToken['metadata']): string {
-  return `${metadata.generation} ${digestOf(encodeTemplateMetadata(metadata))}`;
+  return `${metadata.generation} ${computeDigest(encodeTemplateMetadata(metadata))}`;
 }

@@ -24,7 +24,7 @@ export interface BackoffOptions extends DelayLimits {
 export const REFLECTOR_BACKOFF = { initialMs: 800, maxMs: 10_000, calmMs: 15_000 };
 
 /**
- * Computes delays from the number of consecutive failures. A period of `calmMs` without a failure resets this number. Times are monotonic.
+ * Computes delays from the number of consecutive failures. A period of `calmMs` without a failure resets this number. `now` is monotonic.
  */
 export class Backoff {
   readonly #options: BackoffOptions;
@@ -45,7 +45,7 @@ export class Backoff {
     return delayMs;
   }
 
-  /** Returns the rest of the current delay. */
+  /** Returns the rest of the current delay; 0 if there is none. */
   remainingMs(now: number): number {
     return Math.max(0, this.#endsAt - now);
   }
@@ -67,7 +67,7 @@ export interface RetryOptions {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly delays?: DelayLimits;
-  /** Called with the error of every attempt that rejects. */
+  /** Called with the error of each attempt that rejects before `signal` aborts. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 
 /** Returns `sha256:` and the hexadecimal digest of a string. */
-export function digestOf(text: string): string {
+export function computeDigest(text: string): string {
   return `sha256:${hash('sha256', text)}`;
 }
 
@@ -12,5 +12,5 @@ const MAX_LENGTH = 256;
 
 /** Returns the digest of a long string, and a short string unchanged. Idempotent. */
 export function digestIfLong(text: string): string {
-  return text.length > MAX_LENGTH ? digestOf(text) : text;
+  return text.length > MAX_LENGTH ? computeDigest(text) : text;
 }

@@ -48,7 +48,7 @@ function toNanoseconds(part: RegExpExecArray | null, text: string): bigint {
   return whole * unitNs + convertFraction(unitNs, fraction);
 }
 
-/** Computes in floating point like Go. Ignores digits after the 18th, which do not change the result. */
+/** Computes in floating point like Go. Ignores digits after the 18th, which are worth far less than a nanosecond. */
 function convertFraction(unitNs: bigint, fraction: string): bigint {
   const digits = fraction.slice(0, 18);
   return BigInt(Math.trunc(Number(digits) * (Number(unitNs) / 10 ** digits.length)));

@@ -32,7 +32,7 @@ export class ExpiringCache<V> {
     return entry !== undefined && this.#ageMs(entry) < ttlMs ? entry.value : undefined;
   }
 
-  /** Stores the result of a request that was sent at `requestedAt` (monotonic). Evicts expired entries, and the oldest above the limit. */
+  /** Stores the result of a request that was sent at `requestedAt` (monotonic). Evicts the oldest entries if expired or above the limit. */
   set(key: string, value: V, requestedAt: number): void {
     const { ttlMs, maxEntries } = this.#options;
     this.#entries.delete(key);

@@ -39,7 +39,7 @@ export class FairQueue<T> {
 /**
  * Returns whether a tenant that holds `held` units may take one of the `free` units. A tenant without units may take any free unit; a
  * tenant with units must hold fewer than `share` times the free units. One tenant alone can thus hold at most half of all units with a
- * share of 1, and 8/9 with a share of 8.
+ * share of 1, and 8/9 with a share of 8, both rounded up.
  */
 export function mayTake(held: number, free: number, share = 1): boolean {
   return free > 0 && (held === 0 || held < share * free);

@@ -1,6 +1,6 @@
 // Non-cryptographic hashes, and the times of periodic tasks. The hashes spread the times evenly.
 
-/** Granularity of the offsets, in milliseconds. Probes that share a wake-up of the process take a third less CPU time. */
+/** Granularity of the times of periodic tasks, in milliseconds. Tasks that share a wake-up of the process take less CPU time. */
 const STEP_MS = 50;
 
 /** Returns the first time after `after` when an object's periodic task is due. `task` and `uid` determine the offset in each interval. */

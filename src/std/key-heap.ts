@@ -1,4 +1,4 @@
-// Indexed binary heap: orders keys by priority, and can change or remove any key.
+// Indexed binary heap: orders keys by priority, can change the priority of any key, and can remove any key.
 
 export interface HeapEntry<K, P> {
   readonly key: K;

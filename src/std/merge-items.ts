@@ -26,8 +26,9 @@ const ITEMS_PER_TURN = 500;
 
 /**
  * Emits each item that `itemsOf` returns for each value, but only some in each turn of the event loop, so that a value with many items does
- * not block the process. If a value arrives again before the operator has started to emit its items, the items are emitted once. A search
- * returns undefined for each candidate that it rejects: undefined is not emitted, but counts as an item. Each value also counts as an item.
+ * not block the process. If a value arrives again before the operator has started to emit its items, the items are emitted once. Undefined
+ * items are not emitted, but count toward `itemsPerTurn`, so that `itemsOf` can return undefined for each candidate that it rejects. Each
+ * value also counts toward `itemsPerTurn`.
  */
 export function mergeItemsInTurns<T, R>(
   itemsOf: (value: T) => Iterable<R | undefined>,

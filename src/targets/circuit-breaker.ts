@@ -12,7 +12,7 @@ export type Breaker =
 export type CallOutcome = 'success' | 'failure' | 'abandoned';
 
 /** The initial state, in which all requests are sent. */
-export const CLOSED: Breaker = { type: 'closed', failures: 0 };
+export const CLOSED_BREAKER: Breaker = { type: 'closed', failures: 0 };
 
 /** The state after a request is admitted, or the time in milliseconds that it must wait. */
 type BreakerAdmission = { readonly breaker: Breaker } | { readonly breaker?: never; readonly waitMs: number };
@@ -36,7 +36,7 @@ interface Settlement {
  * ignored.
  */
 export function settle(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
-  if (outcome === 'success') return CLOSED;
+  if (outcome === 'success') return CLOSED_BREAKER;
   if (breaker.type === 'open') return breaker;
   if (breaker.type === 'probing') return admitted === breaker ? reopen(breaker.pauseMs, outcome, now) : breaker;
   if (outcome === 'abandoned') return breaker;

@@ -24,7 +24,7 @@ import {
 } from './registry.ts';
 import type { Target } from './target.ts';
 
-/** The registered Secret of a cluster, and the Secret with the renewed token; undefined if they do not exist. */
+/** The registered Secret of a cluster, and the Secret with the renewed token; each is undefined if it does not exist. */
 export type CredentialSecrets = Pick<RegisteredCluster, 'credential' | 'renewed'>;
 
 /** Keeps one target per Cluster. */

@@ -180,16 +180,16 @@ function toPinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | un
   return { servers: orderServers(serverEndpoints, ownAddress), caBundle: toPinnedBundle(caBundle, pins.authorities) };
 }
 
-const LASTING = { isLasting: true } as const;
+const LASTING_FAILURE = { isLasting: true } as const;
 
 function checkPinned(addresses: readonly string[], pinned: readonly string[]): void {
-  if (addresses.length === 0) throw new IssueError('AddressNotAllowed', 'the Cluster has no serverEndpoints', LASTING);
+  if (addresses.length === 0) throw new IssueError('AddressNotAllowed', 'the Cluster has no serverEndpoints', LASTING_FAILURE);
   const servers = addresses.map(normalizeServer);
   const invalid = servers.indexOf(undefined);
   if (invalid !== -1) {
     const form = 'an https URL without user, query or fragment, or a host with an optional port';
     const cause = `serverEndpoints[${invalid}].serverAddress must be ${form}, and the host and the port must be valid`;
-    throw new IssueError('AddressNotAllowed', cause, LASTING);
+    throw new IssueError('AddressNotAllowed', cause, LASTING_FAILURE);
   }
   const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
   if (others.length > 0) throw new IssueError('EndpointNotPinned', `the server key of the Secret does not list ${others.join(', ')}`);
@@ -202,7 +202,7 @@ function toPinnedBundle(caBundle: string, authorities: Pins['authorities']): str
   }
   const certificates = parseBundle(caBundle);
   if (certificates === undefined)
-    throw new IssueError('TLSVerifyFailed', 'caBundle must contain only PEM certificates, encoded as base64', LASTING);
+    throw new IssueError('TLSVerifyFailed', 'caBundle must contain only PEM certificates, encoded as base64', LASTING_FAILURE);
   const isPinned = (fingerprint: string) => authorities !== SystemAuthorities && authorities.has(fingerprint);
   const other = certificates.find(({ fingerprint256 }) => !isPinned(fingerprint256));
   if (other !== undefined)

@@ -1,6 +1,6 @@
 // Reads Purser's credential for a cluster, and its permitted uses, from the Secret that the Cluster refers to. The Secret contains the
-// credential, or names a service account for which the hub issues a token for each address. Purser does not read other keys of the Secret:
-// a kubeconfig could run programs and read files.
+// credential, or names a service account for which the hub issues a token for each address. Purser reads no other keys of the Secret, such
+// as a kubeconfig, which could run programs and read files.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, OwnAnchorPrefix, OwnAudiencePrefix, OwnServiceAccounts, SystemAuthorities } from '../api/names.ts';
@@ -9,7 +9,7 @@ import type { BearerTokenSource } from '../kube/credentials.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { validateDns1123Subdomain } from '../kubernetes/names.ts';
 import { parseServiceAccountNamespace } from '../kubernetes/service-account.ts';
-import { digestOf } from '../std/digest.ts';
+import { computeDigest } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError } from './issue-error.ts';
@@ -59,7 +59,7 @@ export type TargetCredential =
 /** A credential as its Secret states it. */
 export type Credential = StoredCredential | ServiceAccountCredential;
 
-/** Uses of a credential that its Secret allows. Without the keys server and ca.crt, the Secret allows no connection. */
+/** Uses of a credential that its Secret allows. A Secret without the key server, or without ca.crt, allows no connection. */
 export interface Pins {
   /** Addresses, normalized by `normalizeServer`. */
   readonly servers: readonly string[];
@@ -76,7 +76,7 @@ export function isFederated(secret: Secret): boolean {
   return hasKey(secret, CredentialSecretKey.serviceAccount);
 }
 
-/** Reads the service account, the token or the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
+/** Reads the service account, token or client certificate. Throws an IssueError with the reason CredentialMissing if none is usable. */
 export function readCredential(secret: Secret): Credential {
   if (isFederated(secret)) return toServiceAccountCredential(secret);
   const token = decodeValue(secret, CredentialSecretKey.token);
@@ -97,16 +97,16 @@ export interface RenewedToken {
 /**
  * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited or retired, or replaces a
  * token other than the registered one: a new token in the registered Secret takes precedence. A registered token that had expired before
- * the renewal is not new: another tool has probably reverted the registered Secret. Throws an IssueError, CredentialMissing, if the
- * registered Secret is not readable.
+ * the renewal is not new: another tool has probably reverted the registered Secret. Throws an IssueError with the reason CredentialMissing
+ * if the token key of the registered Secret is unreadable.
  */
 export function readRenewed(registered: Stored<Secret>, renewed: Secret | undefined): RenewedToken | undefined {
   const record = renewed && parseRenewal(renewed, registered.metadata.uid);
   const text = decodeValue(registered, CredentialSecretKey.token);
   if (renewed === undefined || record === undefined || text === undefined) return undefined;
-  if (digestOf(text) !== record.registeredDigest && !isExpiredAt(text, record.renewedAt)) return undefined;
+  if (computeDigest(text) !== record.registeredDigest && !isExpiredAt(text, record.renewedAt)) return undefined;
   const token = readRenewedText(renewed);
-  return token !== undefined && digestOf(token) === record.tokenDigest ? { token: new Sensitive(token), record } : undefined;
+  return token !== undefined && computeDigest(token) === record.tokenDigest ? { token: new Sensitive(token), record } : undefined;
 }
 
 /** Returns whether a JWT expires at or before a time; false for a token whose expiry is unknown. */
@@ -141,7 +141,7 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
   if (claims !== undefined && parseServiceAccountNamespace(claims.subject ?? '') === undefined) return undefined;
   const isOwn = claims?.boundSecretName?.startsWith(OwnAnchorPrefix) === true;
   const { issuedAt, expiresAt, audiences } = claims ?? {};
-  return { digest: digestOf(text), isSupplied: !isOwn, issuedAt, expiresAt, audiences };
+  return { digest: computeDigest(text), isSupplied: !isOwn, issuedAt, expiresAt, audiences };
 }
 
 /** Returns the addresses in a Secret, normalized by `normalizeServer`; none if the server key is missing or unreadable. */
@@ -149,7 +149,7 @@ export function readAddresses(secret: Secret): readonly string[] {
   return readOrUndefined(() => parseServers(secret)) ?? [];
 }
 
-/** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for an unreadable key. */
+/** Reads the permitted uses of the credential. Throws an IssueError with the reason CredentialMissing for an unreadable key. */
 export function readPins(secret: Secret): Pins {
   return {
     servers: parseServers(secret),
@@ -172,7 +172,7 @@ export function readClusterNames(secret: Secret): readonly string[] {
   return readOrUndefined(() => parseWords(secret, CredentialSecretKey.cluster)) ?? [];
 }
 
-/** Period in which a credential is valid, in milliseconds since 1970; `expiresAt` is absent for a JWT without expiry. */
+/** Period in which a credential is valid, in milliseconds since the epoch; a time that a JWT does not contain is absent. */
 export interface CredentialLifetime {
   readonly startsAt?: number;
   readonly expiresAt?: number;

@@ -21,7 +21,7 @@ export function createDialPolicy({ allowLoopback }: DialPolicyOptions): (address
     const type = family === 4 ? 'ipv4' : 'ipv6';
     if (LOOPBACK.check(bare, type)) return allowLoopback;
     const tunneled = family === 6 ? findIsatapAddress(bare) : undefined;
-    return !FORBIDDEN.check(bare, type) && (tunneled === undefined || !(LOOPBACK.check(tunneled) || FORBIDDEN.check(tunneled)));
+    return !DENIED_BLOCKS.check(bare, type) && (tunneled === undefined || !(LOOPBACK.check(tunneled) || DENIED_BLOCKS.check(tunneled)));
   };
 }
 
@@ -68,9 +68,9 @@ const OWN_MACHINE = ['127.0.0.0/8', '::1/128'];
 const LOOPBACK = createBlockList(OWN_MACHINE);
 
 /** Unspecified addresses, which connect to this machine, and link-local, site-local, multicast, reserved and broadcast addresses. */
-const SPECIAL = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
+const SPECIAL_BLOCKS = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
 /** IPv6 blocks that embed IPv4 addresses in forms that no cluster uses: IPv4-compatible, IPv4-translated, local-use NAT64, Teredo. */
-const EMBEDDED = ['::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48', '2001::/32'];
+const EMBEDDED_BLOCKS = ['::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48', '2001::/32'];
 /** Addresses of metadata services outside link-local blocks: Alibaba, Azure, Oracle; on IPv6 AWS, Google and Scaleway. */
 export const METADATA_BLOCKS = [
   '100.100.100.200/32',
@@ -81,11 +81,11 @@ export const METADATA_BLOCKS = [
   'fd00:42::42/128',
 ];
 
-const FORBIDDEN = createBlockList([
-  ...SPECIAL,
-  ...EMBEDDED,
+const DENIED_BLOCKS = createBlockList([
+  ...SPECIAL_BLOCKS,
+  ...EMBEDDED_BLOCKS,
   ...METADATA_BLOCKS,
-  ...[...OWN_MACHINE, ...SPECIAL, ...METADATA_BLOCKS].flatMap(toTunnelBlocks),
+  ...[...OWN_MACHINE, ...SPECIAL_BLOCKS, ...METADATA_BLOCKS].flatMap(toTunnelBlocks),
 ]);
 
 /** Returns the IPv6 blocks that reach an IPv4 block through a gateway (NAT64) or a tunnel (6to4). */

@@ -4,7 +4,7 @@
 export class EndpointChoice {
   readonly #servers: readonly string[];
   #active = 0;
-  /** Time of the last failure of the preferred address. */
+  /** Time of the last failure of the preferred address; 0 before the first one. */
   #failedAt = 0;
 
   /** Creates a choice between servers in order of preference. */

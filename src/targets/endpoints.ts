@@ -26,7 +26,7 @@ export function orderServers(endpoints: readonly ClusterServerEndpoint[], ownAdd
 }
 
 /** Prefix of an IPv4-mapped IPv6 address. */
-const MAPPED = /^::ffff:(?=\d+\.)/i;
+const MAPPED_PREFIX = /^::ffff:(?=\d+\.)/i;
 
 /**
  * Returns the length of the prefix if the block contains the address; -1 if not. Only a block with prefix length 0 contains an unknown
@@ -38,7 +38,7 @@ function findMatchingPrefix(clientCIDR: string, ownAddress: string | undefined):
   const prefix = Number(bits);
   if (family === 0 || !/^\d{1,3}$/.test(bits) || prefix > (family === 4 ? 32 : 128)) return -1;
   if (ownAddress === undefined) return prefix === 0 ? 0 : -1;
-  const own = ownAddress.replace(MAPPED, '').replace(/%.*/, '');
+  const own = ownAddress.replace(MAPPED_PREFIX, '').replace(/%.*/, '');
   if (isIP(own) !== family) return -1;
   const type = family === 4 ? 'ipv4' : 'ipv6';
   const block = new BlockList();

@@ -18,7 +18,7 @@ export class FederatedAddresses {
     );
   }
 
-  /** Returns true if another federated Secret in the namespace lists an address of this federated Secret; false for any other Secret. */
+  /** Returns whether another federated Secret in the namespace lists an address of this Secret; false if this Secret is not federated. */
   hasConflict(secret: Stored<Secret>): boolean {
     const { uid } = secret.metadata;
     return findFederatedAddresses(secret).some((server) =>

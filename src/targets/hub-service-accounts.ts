@@ -1,5 +1,5 @@
 // Checks the service accounts on the hub whose tokens Purser sends to targets. Such a service account must not be Purser's own, and must
-// not have the permissions in ACTIONS on the hub.
+// not have permission for any of the ACTIONS on the hub.
 
 import { RegistryGroup } from '../api/names.ts';
 import { SelfSubjectReviews, type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';

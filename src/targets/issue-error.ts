@@ -154,10 +154,10 @@ export function isClusterResponse(error: unknown): boolean {
 /** Returns whether the request can be sent to another address: only if the server at this address did not receive it. */
 export function canUseOtherAddress(error: unknown): boolean {
   if (error instanceof IssueError) return error.reason === 'AddressNotAllowed';
-  return error instanceof TransportError && (NEVER_SENT.has(error.code) || isUnverified(error.code));
+  return error instanceof TransportError && (NEVER_SENT_CODES.has(error.code) || isUnverified(error.code));
 }
 
-const NEVER_SENT: ReadonlySet<string> = new Set([
+const NEVER_SENT_CODES: ReadonlySet<string> = new Set([
   ...Object.values(ProxyErrorCode),
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -169,9 +169,9 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
   'ERR_ADDRESS_REFUSED',
 ]);
 const TIMEOUTS: ReadonlySet<string> = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', ProxyErrorCode.timeout]);
-const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
+const UNREADABLE_CODES = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
 /** Error codes of failed certificate verification, and of a server that does not use TLS. */
-const UNVERIFIED =
+const UNVERIFIED_CODES =
   /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 /** Error codes for a certificate from an untrusted authority. */
 const UNKNOWN_ISSUER = /SELF_SIGNED|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|^CERT_UNTRUSTED$/;
@@ -182,13 +182,13 @@ const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 function toTransportReason(code: string): IssueErrorReason {
   if (code === 'ERR_ADDRESS_REFUSED') return 'AddressNotAllowed';
   if (TIMEOUTS.has(code)) return 'ClusterTimeout';
-  if (UNREADABLE.test(code)) return 'ResponseUntrusted';
+  if (UNREADABLE_CODES.test(code)) return 'ResponseUntrusted';
   if (CERTIFICATE_ALERT.test(code)) return 'CredentialRejected';
   return isUnverified(code) ? 'TLSVerifyFailed' : 'ClusterUnreachable';
 }
 
 function isUnverified(code: string): boolean {
-  return UNVERIFIED.test(code);
+  return UNVERIFIED_CODES.test(code);
 }
 
 function toStatusReason(code: number, message: string): IssueErrorReason {

@@ -4,7 +4,7 @@
 import { Label, LabelValue, OwnAnchorPrefix } from '../api/names.ts';
 import { Secrets, ServiceAccounts } from '../api/resources.ts';
 import { fieldsOf, textOf } from '../kubernetes/untrusted.ts';
-import { digestOf } from '../std/digest.ts';
+import { computeDigest } from '../std/digest.ts';
 import { type AnchorName, callTolerating, deleteSecret, findAnchor, isOwnedBy, requireUID } from './anchors.ts';
 import { IssueError } from './issue-error.ts';
 import type { OwnAnchor } from './policy/renewed-secret.ts';
@@ -24,8 +24,9 @@ export interface OwnAnchorRequest {
 }
 
 /**
- * Creates the anchor, or finds the one that an interrupted renewal created. Returns undefined if the target forbids the requests. Throws an
- * IssueError for all other failures, and for a Secret that has the anchor's name but not Purser's label.
+ * Creates the anchor, or finds the one that an interrupted renewal created; re-creates an anchor that the service account does not own.
+ * Returns undefined if the target forbids a request. Throws an IssueError for all other failures, and for a Secret that has the anchor's
+ * name but not Purser's label.
  */
 export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
   const { serviceAccount, registeredUID, recordedDigest } = request;
@@ -56,7 +57,7 @@ export function toOwnAnchorName(registeredUID: string, recordedDigest: string): 
   return `${OwnAnchorPrefix}${toShortDigest(`${registeredUID} ${recordedDigest}`)}`;
 }
 
-/** Returns the value of the label `credential` on anchors for a registered Secret. */
+/** Returns the value of `Label.credential` on anchors for a registered Secret. */
 export function toCredentialLabel(registeredUID: string): string {
   return toShortDigest(registeredUID);
 }
@@ -86,9 +87,9 @@ export async function deleteOwnAnchor(target: Target, { namespace, name, uid }: 
   if (name.startsWith(OwnAnchorPrefix)) await deleteSecret(target, { namespace, name }, uid, signal);
 }
 
-/** Returns the first 32 hexadecimal digits of the digest. */
+/** Returns the first 32 hexadecimal digits of the digest of a text. */
 function toShortDigest(text: string): string {
-  return digestOf(text).slice('sha256:'.length, 'sha256:'.length + 32);
+  return computeDigest(text).slice('sha256:'.length, 'sha256:'.length + 32);
 }
 
 function isBeingDeleted(object: unknown): boolean {

@@ -23,7 +23,7 @@ export async function readObject(
   { part, signal }: { readonly part: ObjectPart; readonly signal: AbortSignal },
 ): Promise<Fields | undefined> {
   const path = objectPath(resource, name);
-  const headers = { accept: ACCEPTED[part] };
+  const headers = { accept: ACCEPTED_TYPES[part] };
   try {
     return await target.call(async ({ transport }, options) => {
       const response = await transport.request({ method: 'GET', path, headers, maxBytes: MAX_BYTES, ...options });
@@ -39,7 +39,7 @@ export async function readObject(
 }
 
 const MAX_BYTES = 4 << 20;
-const ACCEPTED: Readonly<Record<ObjectPart, string>> = {
+const ACCEPTED_TYPES: Readonly<Record<ObjectPart, string>> = {
   whole: 'application/json',
   metadata: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
 };

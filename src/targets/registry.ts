@@ -14,7 +14,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { createInformer, createReducedInformer, type Informer } from '../kube/informer.ts';
 import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
-import { digestOf } from '../std/digest.ts';
+import { computeDigest } from '../std/digest.ts';
 import { readClusterNames } from './credential.ts';
 import { credentialKeyOf, type IssuingCredential } from './policy/registration.ts';
 import { isRenewedSecret, toRenewedName } from './policy/renewed-secret.ts';
@@ -164,7 +164,7 @@ export function dialedClusterOf({ cluster, credential }: RegisteredCluster): str
 export function toIssuingCredential({ cluster, credential }: RegisteredCluster): IssuingCredential {
   const key = credentialKeyOf(cluster);
   // Includes the UID, because another Secret of the same name may allow other addresses.
-  const digest = key === '' ? '' : digestOf(`${key} ${credential?.metadata.uid}`);
+  const digest = key === '' ? '' : computeDigest(`${key} ${credential?.metadata.uid}`);
   return { clusterUID: cluster.metadata.uid, credential: digest };
 }
 

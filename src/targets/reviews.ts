@@ -1,4 +1,4 @@
-// Reviews on a target. They determine Purser's own user there, for which tokens must never be issued, and the validity of issued tokens.
+// Reviews on a target. They determine Purser's own user there, the audiences of the API server, and the validity of issued tokens.
 
 import { rejectOnAbort } from '../kube/deadline.ts';
 import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';

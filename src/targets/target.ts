@@ -8,7 +8,7 @@ import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import { redactSecret } from '../std/sensitive.ts';
 import { Once } from '../std/single-flight.ts';
-import { admit, type Breaker, type CallOutcome, CLOSED, settle } from './circuit-breaker.ts';
+import { admit, type Breaker, type CallOutcome, CLOSED_BREAKER, settle } from './circuit-breaker.ts';
 import { secretsOf, type TargetCredential } from './credential.ts';
 import { EndpointChoice } from './endpoint-choice.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
@@ -59,7 +59,7 @@ export type TargetCall<T> = (client: KubeClient, options: CallOptions) => Promis
 /** The part of a target that sends requests. */
 export type TargetCaller = Pick<Target, 'call' | 'credential'>;
 
-/** The part of a target that issuing a token needs. */
+/** The part of a target that is needed to issue a token. */
 export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'hub' | 'namespaces' | 'username'>;
 
 /** Maximum number of sets of accepted audiences to keep; limited, because tenants choose the audiences. */
@@ -86,7 +86,7 @@ export class Target {
     probes: new Map(),
   };
   readonly #active: Record<ClientPurpose, number> = { controllers: 0, facade: 0, probes: 0 };
-  #breaker: Breaker = CLOSED;
+  #breaker: Breaker = CLOSED_BREAKER;
   #lastFailure = '';
   #isClosed = false;
 
@@ -163,7 +163,7 @@ export class Target {
     try {
       return await this.#callAnyAddress(request, { purpose, deadlineMs: DEADLINE_MS, signal });
     } catch (error) {
-      outcome = mustQueue && isTimeout(error) ? 'abandoned' : outcomeOf(error);
+      outcome = mustQueue && isTimeout(error) ? 'abandoned' : toOutcome(error);
       throw this.#toRedactedError(error, signal);
     } finally {
       this.#active[purpose] -= 1;
@@ -180,10 +180,10 @@ export class Target {
   async #probe<T>(request: TargetCall<T>, deadlineMs: number, signal: AbortSignal | undefined): Promise<T> {
     try {
       const response = await this.#callAnyAddress(request, { purpose: 'probes', deadlineMs, signal });
-      this.#breaker = CLOSED;
+      this.#breaker = CLOSED_BREAKER;
       return response;
     } catch (error) {
-      if (isClusterResponse(error)) this.#breaker = CLOSED;
+      if (isClusterResponse(error)) this.#breaker = CLOSED_BREAKER;
       throw this.#toRedactedError(error, signal);
     }
   }
@@ -255,7 +255,7 @@ interface CallParameters {
 const DEADLINE_MS = 10_000;
 
 /** Returns the outcome of a failed call for the circuit breaker. */
-function outcomeOf(error: unknown): CallOutcome {
+function toOutcome(error: unknown): CallOutcome {
   if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
   return error instanceof TransportError ? 'failure' : 'abandoned';
 }

@@ -49,7 +49,7 @@ function escapeValue(value: string): string {
 }
 
 /** Value of the label `target_cluster` for names without a Cluster object: tenants can invent any number of names. */
-export const UNREGISTERED = 'unregistered';
+export const UNREGISTERED_CLUSTER = 'unregistered';
 
 export interface ClusterCounterOptions {
   readonly name: string;
@@ -72,7 +72,7 @@ export class ClusterCounter implements Family {
   }
 
   add(cluster: string, labels: Readonly<Record<string, string>>): void {
-    const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
+    const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED_CLUSTER;
     const counts = this.#counts.get(known) ?? new Map<string, number>();
     const text = encodeLabels({ target_cluster: known, ...labels });
     this.#counts.set(known, counts.set(text, (counts.get(text) ?? 0) + 1));
@@ -80,7 +80,7 @@ export class ClusterCounter implements Family {
 
   *samples(): Generator<string> {
     for (const [cluster, counts] of this.#counts) {
-      if (cluster !== UNREGISTERED && !this.#isRegistered(cluster)) this.#counts.delete(cluster);
+      if (cluster !== UNREGISTERED_CLUSTER && !this.#isRegistered(cluster)) this.#counts.delete(cluster);
       else for (const [labels, count] of counts) yield `${this.name}{${labels}} ${count}\n`;
     }
   }
@@ -152,8 +152,8 @@ export function createBudgetGauge(over: () => Iterable<ExceededBudget>): Family 
       const namespaces = new Map<Budget, Set<string>>();
       for (const [namespace, budget] of over()) namespaces.set(budget, (namespaces.get(budget) ?? new Set()).add(namespace));
       for (const [budget, names] of namespaces) {
-        for (const namespace of names.values().take(MAX_NAMED)) yield formatSample(BUDGET_GAUGE, { namespace, budget }, 1);
-        if (names.size > MAX_NAMED) yield formatSample(BUDGET_GAUGE, { namespace: 'other', budget }, 1);
+        for (const namespace of names.values().take(MAX_NAMED_NAMESPACES)) yield formatSample(BUDGET_GAUGE, { namespace, budget }, 1);
+        if (names.size > MAX_NAMED_NAMESPACES) yield formatSample(BUDGET_GAUGE, { namespace: 'other', budget }, 1);
       }
     },
   };
@@ -161,7 +161,7 @@ export function createBudgetGauge(over: () => Iterable<ExceededBudget>): Family 
 
 const BUDGET_GAUGE = 'purser_namespace_over_budget';
 /** Maximum number of namespaces that the gauge names for each budget. */
-const MAX_NAMED = 20;
+const MAX_NAMED_NAMESPACES = 20;
 
 /** Numbers of ClusterProfiles of one ManagedTokenSet, by state. */
 export interface ProfileCounts {

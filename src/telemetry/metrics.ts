@@ -17,7 +17,7 @@ import {
   encodeFamilies,
   type Family,
   type ProfileCounts,
-  UNREGISTERED,
+  UNREGISTERED_CLUSTER,
 } from './exposition.ts';
 import { createClusterGauges, createSetGauges, createTokenGauges, type ObjectLister } from './object-gauges.ts';
 import { declareMetrics } from './process-metrics.ts';
@@ -157,7 +157,7 @@ export class Metrics {
 
   /** Counts an anchor that remains on a cluster. From the 101st anchor, the labels `namespace` and `name` are `other`. */
   recordOrphan({ cluster, namespace, name }: OrphanedAnchor): void {
-    const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
+    const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED_CLUSTER;
     const key = `${known}/${namespace}/${name}`;
     const isNamed = this.#orphans.size < MAX_ORPHANS || this.#orphans.has(key);
     if (isNamed) this.#orphans.add(key);

@@ -8,7 +8,7 @@ import { ClusterConditionType, SetConditionType, TokenConditionType } from '../a
 import { ProfileReason, SetReason } from '../api/reasons.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
-import { type Family, formatSample, type Labels, UNREGISTERED } from './exposition.ts';
+import { type Family, formatSample, type Labels, UNREGISTERED_CLUSTER } from './exposition.ts';
 
 /** A store of immutable objects. */
 export interface ObjectLister<T extends ApiObject> {
@@ -17,7 +17,7 @@ export interface ObjectLister<T extends ApiObject> {
 
 /** Returns gauges of expiry, renewal and readiness of each token. The label `target_cluster` names only registered Clusters. */
 export function createTokenGauges(tokens: ObjectLister<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
-  const clusterOf = ({ spec }: Stored<ManagedToken>) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED);
+  const clusterOf = ({ spec }: Stored<ManagedToken>) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED_CLUSTER);
   return createGauges(tokens, TOKEN_GAUGES, clusterOf);
 }
 
@@ -35,24 +35,24 @@ interface Gauge<T extends ApiObject> {
   readonly name: string;
   readonly help: string;
   /** Returns the samples of an object; `cluster` is the value of the label `target_cluster`. */
-  readonly samplesOf: (object: Stored<T>, cluster: string) => readonly (readonly [Labels, number])[];
+  readonly toSamples: (object: Stored<T>, cluster: string) => readonly (readonly [Labels, number])[];
 }
 
 const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
   {
     name: 'purser_token_expiration_timestamp_seconds',
     help: "Expiry of a ManagedToken's token.",
-    samplesOf: (token, cluster) => toTimeSample(toTokenLabels(token, cluster), token.status?.expirationTimestamp),
+    toSamples: (token, cluster) => toTimeSample(toTokenLabels(token, cluster), token.status?.expirationTimestamp),
   },
   {
     name: 'purser_token_renewal_timestamp_seconds',
     help: "Time of the next renewal of a ManagedToken's token.",
-    samplesOf: (token, cluster) => toTimeSample(toTokenLabels(token, cluster), token.status?.nextRotationTime),
+    toSamples: (token, cluster) => toTimeSample(toTokenLabels(token, cluster), token.status?.nextRotationTime),
   },
   {
     name: 'purser_token_ready',
     help: '1 if the Ready condition of a ManagedToken is True, otherwise 0.',
-    samplesOf: (token, cluster) => [[toTokenLabels(token, cluster), isReady(token) ? 1 : 0]],
+    toSamples: (token, cluster) => [[toTokenLabels(token, cluster), isReady(token) ? 1 : 0]],
   },
 ];
 
@@ -61,7 +61,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
     name: 'purser_cluster_condition',
     help: 'Conditions of a Cluster: 1 for the current status of each condition, 0 for the other statuses.',
     // A missing condition is exported as Unknown, for alerts. A Cluster without a credential has no series.
-    samplesOf: ({ spec, status }, cluster) =>
+    toSamples: ({ spec, status }, cluster) =>
       CLUSTER_TYPES.flatMap((type) => {
         if (spec.authInfo?.controller === undefined) return [];
         const current = status?.conditions?.find((condition) => condition.type === type)?.status ?? 'Unknown';
@@ -71,7 +71,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
     help: 'Time at which the conditions of a Cluster were last written.',
-    samplesOf: ({ status }, cluster) => toTimeSample({ target_cluster: cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
+    toSamples: ({ status }, cluster) => toTimeSample({ target_cluster: cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
 
@@ -79,12 +79,12 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   {
     name: 'purser_managedtokensets',
     help: '1 for each ManagedTokenSet, by reason of its Progressing condition (Unknown before the first reconcile).',
-    samplesOf: (set) => [[{ ...toSetLabels(set), reason: reasonOf(set, SetConditionType.progressing, PROGRESS) }, 1]],
+    toSamples: (set) => [[{ ...toSetLabels(set), reason: reasonOf(set, SetConditionType.progressing, PROGRESS_REASONS) }, 1]],
   },
   {
     name: 'purser_managedtokenset_clusters',
     help: 'Number of clusters of a ManagedTokenSet by state: selected, ready, updated or failing. A cluster can be in several states.',
-    samplesOf: (set) => {
+    toSamples: (set) => {
       const { clusters = 0, ready = 0, updated = 0, failing = 0 } = set.status ?? {};
       return Object.entries({ selected: clusters, ready, updated, failing }).map(([state, count]) => [
         { ...toSetLabels(set), state },
@@ -95,15 +95,15 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   {
     name: 'purser_managedtokenset_profiles',
     help: '1 for each ManagedTokenSet with spec.clusterProfiles, by reason of its ClusterProfilesPublished condition (Unknown before the first reconcile).',
-    samplesOf: (set) => {
-      const reason = reasonOf(set, SetConditionType.clusterProfilesPublished, PROFILES);
+    toSamples: (set) => {
+      const reason = reasonOf(set, SetConditionType.clusterProfilesPublished, PROFILE_REASONS);
       return set.spec.clusterProfiles ? [[{ ...toSetLabels(set), reason }, 1]] : [];
     },
   },
 ];
 
-const PROGRESS: ReadonlySet<string> = new Set([...Object.keys(SetReason), 'InvalidSpec']);
-const PROFILES: ReadonlySet<string> = new Set(Object.keys(ProfileReason));
+const PROGRESS_REASONS: ReadonlySet<string> = new Set([...Object.keys(SetReason), 'InvalidSpec']);
+const PROFILE_REASONS: ReadonlySet<string> = new Set(Object.keys(ProfileReason));
 
 /** Returns the reason of a condition; `Unknown` if the reason is missing or not in `known`. */
 function reasonOf({ status }: ManagedTokenSet, type: string, known: ReadonlySet<string>): string {
@@ -125,12 +125,12 @@ function createGauges<T extends ApiObject>(
   clusterOf: (object: Stored<T>) => string,
 ): readonly Family[] {
   const cache = new WeakMap<Stored<T>, { readonly cluster: string; readonly lines: readonly string[] }>();
-  const linesOf = (object: Stored<T>): readonly string[] => {
+  const formatLines = (object: Stored<T>): readonly string[] => {
     const known = cache.get(object);
     const cluster = clusterOf(object);
     if (known?.cluster === cluster) return known.lines;
-    const lines = declared.map(({ name, samplesOf }) =>
-      samplesOf(object, cluster)
+    const lines = declared.map(({ name, toSamples }) =>
+      toSamples(object, cluster)
         .map(([labels, value]) => formatSample(name, labels, value))
         .join(''),
     );
@@ -142,7 +142,7 @@ function createGauges<T extends ApiObject>(
     help,
     type: 'gauge',
     *samples() {
-      for (const object of objects.list()) yield linesOf(object)[index]!;
+      for (const object of objects.list()) yield formatLines(object)[index]!;
     },
   }));
 }

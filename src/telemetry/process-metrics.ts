@@ -8,7 +8,7 @@ export interface GaugeSources {
   /** Number of due keys that wait, by controller. */
   readonly depths: ReadonlyMap<string, () => number>;
   readonly leads: () => boolean;
-  /** Interval between two verifications of a token, in milliseconds. */
+  /** Interval between two verifications of a token, in milliseconds; 0 if no token is verified. */
   readonly verificationMs: () => number;
   /** Number of open watches on the façade. */
   readonly watches: () => number;

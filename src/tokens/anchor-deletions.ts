@@ -105,7 +105,7 @@ export class AnchorDeletions {
    * failed.
    */
   takeFailures(entries: readonly AnchorEntry[], now: number): readonly { readonly entry: AnchorEntry; readonly error: IssueError }[] {
-    const results = entries.map((entry) => this.#resultOf(entry, now));
+    const results = entries.map((entry) => this.#findResult(entry, now));
     for (const entry of entries) this.#deletions.delete(locationKeyOf(entry));
     return results.flatMap(({ entry, error }) => (error === undefined ? [] : [{ entry, error }]));
   }
@@ -116,7 +116,7 @@ export class AnchorDeletions {
     for (const [key, { type }] of this.#deletions) if (type === 'done' && !listed.has(key)) this.#deletions.delete(key);
   }
 
-  #resultOf(entry: AnchorEntry, now: number): Result {
+  #findResult(entry: AnchorEntry, now: number): Result {
     const deletion = this.#deletions.get(locationKeyOf(entry));
     if (deletion?.type === 'done') return deletion;
     if (deletion?.type !== 'waiting' || now - deletion.requestedAt < SLOT_WAIT_MS) throw new AnchorsPendingError();

@@ -48,9 +48,9 @@ export const ANCHOR_RETRY_MS = 300_000;
 
 /**
  * Adds the finalizer, then the anchor to status.anchors, unless they are already there. Call this before the anchor is created. Deletes the
- * anchor for another service account in the same namespace first. Returns the event for an orphaned anchor: one that was recorded for a
- * replaced Cluster or credential, and that the cluster to which the Cluster now refers does not have. Throws an IssueError if
- * status.anchors is full, the Cluster was not found, or a request to the cluster fails.
+ * anchor for another service account in the same namespace first. Returns the ManagedToken as written, and an event if an anchor is
+ * orphaned: if it was recorded for a replaced Cluster or credential, and the cluster that the Cluster now refers to does not have it.
+ * Throws an IssueError if status.anchors is full, the Cluster was not found, or a request to the cluster fails.
  */
 export async function recordAnchor(
   run: TokenRun,
@@ -144,8 +144,8 @@ export async function release(
 
 /**
  * Deletes anchors that tokens of this spec no longer need. Reports an anchor that cannot be deleted as orphaned, and keeps it in
- * status.anchors for a later attempt, unless its Cluster was replaced and the anchor was not found on the cluster that the Cluster now
- * refers to. If the list is full, also drops anchors of deleted Clusters from the list.
+ * status.anchors for a later attempt, unless the Cluster or the credential was replaced, and the anchor was not found on the cluster that
+ * the Cluster now refers to. If the list is full, also drops anchors of deleted Clusters from the list.
  */
 export async function pruneAnchors(run: TokenRun, observation: TokenObservation, entries: readonly AnchorEntry[]): Promise<Step> {
   const { token } = observation;

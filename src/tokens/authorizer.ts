@@ -36,7 +36,7 @@ export type IssueDecision = Permit | Refusal;
 
 export interface Permit {
   readonly allowed: true;
-  /** Set of the cluster during the review. The decision no longer applies if the cluster joins another set. */
+  /** Set of the cluster during the review. The decision no longer applies if the cluster joins or leaves a set. */
   readonly clusterSet: string;
 }
 
@@ -57,7 +57,7 @@ interface IndexedNames {
   readonly changes: number;
 }
 
-/** Maximum number of requesters and targets whose indexed names are kept: a run needs the names several times. */
+/** Maximum number of pairs of requester and target whose indexed names are kept: a run needs the names several times. */
 const MAX_INDEXED = 1_024;
 
 export class TokenAuthorizer {
@@ -190,7 +190,7 @@ function isHarmless(evaluationError: string): boolean {
   return evaluationError === '' || MISSING_ROLES.test(evaluationError);
 }
 
-/** One missing role, or several in brackets. The names of roles are quoted as in Go. */
+/** Pattern of an error about one missing role, or about several in brackets. The names of roles are quoted as in Go. */
 const MISSING_ROLES = /^\[?(?:(?:cluster)?role\.rbac\.authorization\.k8s\.io "(?:[^"\\]|\\.)*" not found(?:, )?)+\]?$/;
 
 /**

@@ -13,7 +13,7 @@ import { anchorsOf } from './policy/anchors.ts';
 import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { expiryOf } from './priority.ts';
+import { findExpiry } from './priority.ts';
 import type { TokenDeps } from './run.ts';
 
 /** Budgets for requests, and for reconciles after changes in the namespace. */
@@ -209,7 +209,7 @@ export function deferRun(key: string, waitMs: number, deps: TokenDeps): number |
   const { view, clock, memory } = deps;
   const token = view.tokens.get(key);
   const now = clock.now();
-  const expiry = expiryOf(token, view);
+  const expiry = findExpiry(token, view);
   const tracked = token === undefined ? memory.of(undefined) : memory.keep(token.metadata.uid);
   tracked.deferredAt = clock.monotonic();
   if (token === undefined || !isUrgent(token, deps)) {
@@ -229,7 +229,7 @@ const URGENT_MS = 1_000;
  */
 function isUrgent(token: StoredToken, { view, clock, authorizer }: TokenDeps): boolean {
   const { metadata, status } = token;
-  if ((expiryOf(token, view) ?? Infinity) <= clock.now()) return true;
+  if ((findExpiry(token, view) ?? Infinity) <= clock.now()) return true;
   const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
   return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authorizer.needsReview(token));
 }

@@ -51,7 +51,7 @@ import { anchorDeadlineAt } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { expiryOf, laneOf, priorityOf } from './priority.ts';
+import { findExpiry, laneOf, priorityOf } from './priority.ts';
 import { interruptForReview, reconcileToken } from './reconcile.ts';
 import { loadRecordKey, type RecordKey } from './record-key.ts';
 import { MAX_OWNERS } from './reduce.ts';
@@ -74,7 +74,7 @@ export interface TokenControllerOptions {
   readonly settings: TokenSettings;
 }
 
-/** Creates the controller. Each subscription runs one term, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
+/** Creates the controller. Each subscription runs one term of leadership, without memory of earlier terms, until `stopping` aborts. */
 export function createTokenController(options: TokenControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new HubView(options.informers);
   return (stopping) =>
@@ -182,14 +182,14 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
 }
 
 /**
- * Reconciles a ManagedToken, or deletes its anchors in a lane. Defers the reconcile while the namespace is over its budget, unless a
- * removal is urgent. An urgent run issues a token only in place of an expired one.
+ * Reconciles a ManagedToken or, for a deletion key, deletes its anchors in one lane. While the namespace is over its budget, defers the
+ * reconcile, unless a token may have to be removed; that run issues a token only in place of an expired one.
  */
 export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const namespace = namespaceOf(key);
   const clients = chargeDials(deps.clients, budgets, namespace);
   const deletion = parseDeletionKey(key);
-  // A run within the budget, or an urgent one, has requested the deletion.
+  // No budget applies: the run that requested the deletion was within the budget, or urgent.
   if (deletion !== undefined) return await deleteRequestedAnchors({ ...deps, clients }, deletion, signal);
   const waitMs = budgets.waitMs(namespace);
   const requeueAt = waitMs > 0 ? deferRun(key, waitMs, deps) : undefined;
@@ -211,7 +211,7 @@ interface RetryContext {
  */
 function planTokenRetry(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryContext): Retry {
   const token = view.tokens.get(failure.key);
-  const expiry = expiryOf(token, view);
+  const expiry = findExpiry(token, view);
   const deadlineAt = (token && anchorDeadlineAt(token)) ?? 0;
   const { requeueAt = Infinity } = memory.of(token?.metadata.uid);
   const latestAt = Math.min(
@@ -222,7 +222,7 @@ function planTokenRetry(failure: Failure<string>, { view, clock, memory }: Token
   const spend = () => {
     const lane = token === undefined ? '' : laneOf(token, view);
     const now = clock.monotonic();
-    // A namespace over its own budget does not spend the budget of its cluster.
+    // A namespace over its own retry budget does not spend that of the cluster.
     return retries.tenants.spend(`${lane} ${namespaceOf(failure.key)}`, now) || retries.lanes.spend(lane, now);
   };
   return planRetry(failure, { random, resource: ManagedTokens, latestAt, spend });
@@ -275,8 +275,8 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
 const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }) => isOverBudget);
 
 /**
- * Emits the keys of the ManagedTokens that changes to Clusters affect. A change to labels or audiences affects only some of them. Queues
- * the names of Clusters instead of their changes, so that repeated changes to a Cluster trigger each ManagedToken once.
+ * Emits the keys of the ManagedTokens that changes to Clusters affect. A change to labels or audiences affects only some of them. Changes
+ * are queued by the name of the Cluster, so that a Cluster that changes again while it is queued triggers each ManagedToken once.
  */
 function clusterTriggers({ clusters }: TokenInformers, view: HubView): Observable<string> {
   const affectedBy = (matches: Predicate<Cluster>, isAffected?: (token: StoredToken) => boolean) =>
@@ -318,7 +318,7 @@ function clusterSetTriggers({ clusters }: TokenInformers, view: HubView): Observ
   );
 }
 
-/** Searches for the keys of affected ManagedTokens; yields undefined for the others, because they also count as items of a turn. */
+/** Yields the key of each affected ManagedToken, and undefined for each other one, which `mergeItemsInTurns` also counts. */
 function* searchKeys(
   tokens: readonly StoredToken[],
   isAffected: (token: StoredToken) => boolean = () => true,
@@ -353,7 +353,7 @@ function findReleasedSecret(change: Change<StoredToken>): string | undefined {
 
 const ownerKeysOf = mapToOwnerKeys(ManagedTokens);
 
-/** Returns the ManagedTokens that own a Secret, but at most MAX_OWNERS, because tenants can add owners. */
+/** Returns the ManagedTokens that own a Secret before or after a change, but at most MAX_OWNERS, because tenants can add owners. */
 function ownersOf(change: Change<StoredSecret>, { tokens }: HubView): readonly StoredToken[] {
   const owners = ownerKeysOf(change).flatMap((key) => tokens.get(key) ?? []);
   return owners.slice(0, MAX_OWNERS);

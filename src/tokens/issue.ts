@@ -2,7 +2,7 @@
 
 import { Annotation } from '../api/names.ts';
 import { toServiceAccountUsername } from '../kubernetes/service-account.ts';
-import { digestOf } from '../std/digest.ts';
+import { computeDigest } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
@@ -66,7 +66,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
     return { observation: withRegistration(run, { ...observation, token }), isDone: false, events: orphaned };
   }
   const { grant, isAccountNew, issuingCredential, outputs } = await requestToken(run, plan, token, state);
-  const tokenDigest = digestOf(grant.token.reveal());
+  const tokenDigest = computeDigest(grant.token.reveal());
   const record = createRecord({ token, issuingCredential, grant, tokenDigest, previous: plan.previous });
   const isReverted = isRepair(run, plan, observation);
   const current = withRegistration(run, { ...observation, token });
@@ -160,8 +160,8 @@ const DEFAULT_NOT_ALLOWED =
   "spec.audiences is not set, and Purser does not allow the audiences of the cluster's API server. Set spec.audiences";
 
 /**
- * Throws an IssueError if an output is for the target's API server, and that server does not accept the audiences of the token, or if the
- * review fails.
+ * Calls `checkAcceptedByAPI`, and throws its errors, if an output is for the target's API server: that server must accept the audiences of
+ * the token.
  */
 export async function checkOutputs(
   { signal }: TokenRun,
@@ -199,7 +199,7 @@ export interface TokenToWrite {
 
 const MAX_WRITES = 4;
 
-/** Delay before the next reconcile if another client wrote a token first, in milliseconds. */
+/** Delay before the next reconcile if another leader may have written a token first, in milliseconds. */
 const OUTDATED_MS = 1_000;
 
 /**

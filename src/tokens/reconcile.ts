@@ -4,7 +4,7 @@
 import { ManagedTokens } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
 import type { Result } from '../runtime/controller.ts';
-import { digestOf } from '../std/digest.ts';
+import { computeDigest } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/registration.ts';
@@ -120,8 +120,8 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
 }
 
 /**
- * Executes a plan. If the permission is uncertain, requests a review instead; if the review allows the token, the next step plans again. If
- * the plan needs a slot that the run does not hold, ends the run.
+ * Executes a plan. If the plan needs permission, and the permission is uncertain, requests a review instead; if the review allows the
+ * token, the next step plans again. If the plan needs a slot that the run does not hold, ends the run.
  */
 async function runPlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
   const { clock, authorizer } = run;
@@ -184,8 +184,8 @@ function withFailure(step: Step): Step {
 }
 
 /**
- * Requests an earlier reconcile for changes that no watch delivers, for anchor deletions that wait for a slot, for a review to repeat,
- * and for a run that was not finished.
+ * Requests an earlier reconcile for changes to the Secret that trigger none, for anchor deletions that wait for a slot, for a review to
+ * repeat, and for a run that was not finished.
  */
 function requeueEarlier({ tracked, clock }: TokenRun, step: Step): Step {
   const isUnfinished = tracked.isOvertaken || !step.isDone;
@@ -195,7 +195,7 @@ function requeueEarlier({ tracked, clock }: TokenRun, step: Step): Step {
     isUnfinished ? UNFINISHED_MS : Infinity,
     tracked.unlabeled === undefined ? Infinity : UNLABELED_MS,
     tracked.isWaitingForSlot ? SLOT_WAIT_MS : Infinity,
-    // A run that needs no permission leaves a due review to the next run that needs one.
+    // A review that is already due waits for the next run that needs permission.
     reviewMs > 0 ? reviewMs : Infinity,
   );
   return delayMs === Infinity ? step : { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, clock.now() + delayMs) };
@@ -222,8 +222,8 @@ async function writeStatus(run: TokenRun, step: Step): Promise<Step> {
 }
 
 /**
- * Executes a plan. `isReviewed` is true if a review in this run allowed an issuance. Failed requests to the hub or the target become part
- * of the step; conflicts and defects are thrown.
+ * Executes a plan. `isReviewed` is true if a review in this run allowed an issuance. An IssueError becomes part of the step; other errors,
+ * such as conflicts, are thrown.
  */
 async function execute(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
   try {
@@ -235,8 +235,8 @@ async function execute(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken
 }
 
 /**
- * Lets the run proceed after a failed revocation, release or issuance: the permission must still be confirmed, a token may have to leave
- * the Secret, and former anchors may have to be deleted. Other failures end the run.
+ * Returns the step of a failed plan. The run proceeds after a revocation or release, because the permission must still be confirmed, and
+ * after an issuance if the old token must leave the Secret or former anchors must be deleted. Other failures end the run.
  */
 function proceed(run: TokenRun, plan: TokenPlan, { observation, ...evaluated }: EvaluatedToken, error: IssueError): Step {
   // The failed plan may have written the finalizer and status.anchors.
@@ -319,7 +319,7 @@ async function rewrite(run: TokenRun, plan: RewritePlan, evaluated: EvaluatedTok
   const rest = former.filter(({ metadata }) => metadata.name !== plan.from);
   const latest = withRegistration(run, observation);
   const current: TokenObservation = isFormer ? { ...latest, former: fresh ? [fresh, ...rest] : rest } : { ...latest, secret: fresh };
-  const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
+  const isSame = plan.record.tokenDigest === computeDigest(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
   const outputs = isSame ? await resolveAcceptedOutputs(run, current, plan.record, new Sensitive(text)) : undefined;
   if (outputs === undefined) return { observation: current, isDone: false };
   const written = await writeIssued(run, current, { record: plan.record, token: new Sensitive(text), outputs }, plan.write);
@@ -380,7 +380,7 @@ async function reviewStoredToken(run: TokenRun, { observation, state: { secret, 
   // The Cluster may have changed: the token is sent only to addresses pinned by the credential that it was issued with.
   if (!isIssuedWith(record.issuedFor, toIssuingCredential(registered))) return 'skipped';
   const text = decodeToken(found);
-  if (digestOf(text) !== secret.tokenDigest) return 'skipped';
+  if (computeDigest(text) !== secret.tokenDigest) return 'skipped';
   const { subject, audiences } = record.issuedFor;
   const request = { token: new Sensitive(text), subject, audiences };
   const isAccepted = await run.clients.use(registered, (target) => reviewToken(target, request, run.signal));

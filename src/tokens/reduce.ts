@@ -14,7 +14,7 @@ import {
   recordBytes,
 } from '../kube/namespace-bytes.ts';
 import { listOwnedKeys } from '../kubernetes/managed-fields.ts';
-import { digestIfLong, digestOf } from '../std/digest.ts';
+import { computeDigest, digestIfLong } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { parseTokenClaims, type TokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
@@ -47,7 +47,7 @@ function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }
     type,
     immutable,
     ...(metadata.deletionTimestamp !== undefined && !holdsToken({ data }) && { isEmptied: true }),
-    ...(token !== '' && { tokenDigest: digestOf(token) }),
+    ...(token !== '' && { tokenDigest: computeDigest(token) }),
     dataDigest: toDataDigest(data),
     ...(claims && { claims }),
   };
@@ -103,7 +103,7 @@ function selectOwnMetadata({
   ownerReferences = [],
 }: Stored<StoredSecret>['metadata']): Stored<StoredSecret>['metadata'] {
   let length = 0;
-  const own = DEFINED.flatMap((key) => {
+  const own = DEFINED_ANNOTATIONS.flatMap((key) => {
     const value = annotations[key];
     if (value === undefined || length + key.length + value.length > MAX_OWN_LENGTH) return [];
     length += key.length + value.length;
@@ -140,7 +140,7 @@ function toSecretStub({ metadata, claims, ...rest }: Stored<StoredSecret>): Stor
 
 /** Returns a name, or the digest of an overlong name: a substring of the name would keep the whole name in memory. */
 function shortenName(name: string): string {
-  return name.length > MAX_NAME_LENGTH ? digestOf(name) : name;
+  return name.length > MAX_NAME_LENGTH ? computeDigest(name) : name;
 }
 
 /** Returns the token of a Secret; empty if the Secret has none. */
@@ -185,7 +185,7 @@ const SHARED_STATUS = [
 const MAX_ANNOTATIONS = 16;
 /** Maximum number of labels, and of annotations, of a template, as in the CRD of ManagedTokenSets. */
 const MAX_TEMPLATE_TEXTS = 32;
-const DEFINED: readonly string[] = [...Object.values(Annotation), SetAnnotation.templateDigest];
+const DEFINED_ANNOTATIONS: readonly string[] = [...Object.values(Annotation), SetAnnotation.templateDigest];
 
 /** Returns the metadata that identifies an object and its version, with the times of its creation and deletion. */
 export function coreMetadataOf({
@@ -221,7 +221,9 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
  */
 function selectOwnAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
   const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));
-  return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
+  return own
+    .toSorted(([a], [b]) => Number(DEFINED_ANNOTATIONS.includes(b)) - Number(DEFINED_ANNOTATIONS.includes(a)))
+    .slice(0, MAX_ANNOTATIONS);
 }
 
 /** Returns the labels or annotations that the controller of ManagedTokenSets has set, without those under Purser's prefix. */
@@ -236,7 +238,7 @@ function reduceText([annotation, value]: readonly [string, string]): readonly [s
   return [annotation, digestIfLong(value)];
 }
 
-/** Returns the records in a status that is too long. The CRD limits their size, and without them Purser would lose track of anchors. */
+/** Returns the fields of an overlong status that Purser must keep, for example to find anchors. The CRD limits the size of these fields. */
 function selectRecords(status: ManagedTokenStatus): ManagedTokenStatus {
   const { observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors } = status;
   return omitUndefined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });

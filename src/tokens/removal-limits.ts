@@ -68,7 +68,7 @@ export class RemovalLimits {
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
   }
 
-  /** Logs that a removal is held, at most a few times per minute and namespace. */
+  /** Logs that a removal is held: as a warning at most ten times per minute and namespace, otherwise as a debug line. */
   logHeld(token: StoredToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
     const level = this.#lines.take(token.metadata.namespace) ? 'warn' : 'debug';
     this.#options.log[level]({ key: objectKeyOf(token), reason }, 'removal held');
@@ -181,8 +181,8 @@ class RemovalPause {
   }
 
   /**
-   * Reads the ConfigMap: once, and every ten seconds while removal is paused. Ends the pause if an administrator has requested that;
-   * restores a missing record of the pause. Throws an IssueError if a request fails.
+   * Reads the ConfigMap: once, and at most every ten seconds while removal is paused. Ends the pause if an administrator has requested
+   * that; restores a missing record of the pause. Throws an IssueError if a request fails.
    */
   async refresh(): Promise<void> {
     const { clock } = this.#options;
@@ -218,7 +218,7 @@ class RemovalPause {
     log.error({ tokens, namespaces: namespaces.slice(0, MAX_NAMES), reason: 'MassWithdrawal' }, AlertReason.MassWithdrawal);
     try {
       const stored = await this.#read();
-      // A value from before the limit was reached releases nothing.
+      // A release that was requested before the limit was reached releases nothing.
       const released = stored?.metadata.annotations?.[RemovalLimit.release];
       this.#setHeld({ ...this.#held, ...(released !== undefined && { released }) });
       await this.#write(stored);
@@ -232,7 +232,7 @@ class RemovalPause {
   async #release(stored: ConfigMap, released: string): Promise<void> {
     const { clock, log, hub, metrics } = this.#options;
     const data = { released, releasedAt: formatTimestamp(clock.now()) };
-    await rethrowAsIssueError(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
+    await rethrowAsIssueError(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER_ABORTED);
     this.#held = undefined;
     this.#releasedAt = clock.now();
     metrics?.setRemovalPaused(false);
@@ -247,7 +247,7 @@ class RemovalPause {
   async #read(): Promise<ConfigMap | undefined> {
     const { hub, namespace } = this.#options;
     const found = ignoreReasons(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
-    return await rethrowAsIssueError(found, 'AuthorizationFailed', NEVER);
+    return await rethrowAsIssueError(found, 'AuthorizationFailed', NEVER_ABORTED);
   }
 
   async #write(stored: ConfigMap | undefined): Promise<void> {
@@ -257,9 +257,9 @@ class RemovalPause {
       stored === undefined
         ? hub.create(ConfigMaps, { metadata: { namespace, name: RemovalLimit.configMap }, data })
         : hub.update(ConfigMaps, { ...stored, data });
-    await rethrowAsIssueError(written, 'AuthorizationFailed', NEVER);
+    await rethrowAsIssueError(written, 'AuthorizationFailed', NEVER_ABORTED);
   }
 }
 
-/** Several reconciles share each request, so none of them may abort it. */
-const NEVER = new AbortController().signal;
+/** Signal that never aborts, for requests that several reconciles share: none of them may abort such a request. */
+const NEVER_ABORTED = new AbortController().signal;

@@ -22,7 +22,7 @@ import type { Verification } from './verification.ts';
 
 /** Settings of Purser that apply to all ManagedTokens. */
 export interface TokenSettings {
-  /** Interval between TokenReviews of each token, in milliseconds; longer if there are many tokens. 0 disables TokenReviews. */
+  /** Interval between verifications of each token, in milliseconds; longer if there are many tokens. 0 disables verification. */
   readonly verifyIntervalMs: number;
   /** Namespaces on target clusters that the name of a whole cluster or set in a rule does not cover; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
@@ -44,7 +44,7 @@ export const RUN_MS = 60_000;
 export interface RunSlot {
   /** Lane of the slot. The run sends no requests to clusters of other lanes. */
   readonly lane: string;
-  /** Requests a run for this key. */
+  /** Requests a run for a key. */
   readonly request: (key: string) => void;
 }
 
@@ -107,8 +107,8 @@ export interface Step {
 }
 
 /**
- * Returns the last step of a failed run. The run is retried, unless the failure lasts until an object changes: that change triggers the
- * next run.
+ * Returns the last step of a failed run. The run is retried, unless the failure lasts until an object changes: then that change, or the
+ * expiry of the token, triggers the next run.
  */
 export function toFailedStep({ clock }: TokenRun, { observation, state }: EvaluatedToken, error: IssueError): Step {
   const failed = { observation, isDone: true, failure: toFailure(error, observation.token) };

@@ -40,7 +40,10 @@ export async function refetchSecret(run: TokenRun, observation: TokenObservation
   return { ...observation, secret };
 }
 
-/** Writes a Secret. Returns undefined, and overwrites nothing, if the Secret no longer has the observed version. */
+/**
+ * Writes a Secret. Returns undefined, and overwrites nothing, if the Secret no longer has the observed version. Throws an IssueError if the
+ * request fails.
+ */
 export async function writeSecret(
   run: TokenRun,
   { token, secret: observed }: TokenObservation,
@@ -62,7 +65,7 @@ export async function writeSecret(
   }
 }
 
-/** Returns the informer's copy of the same version; undefined unless the watch was faster than the response. */
+/** Returns the informer's copy of the written Secret; undefined unless the watch delivered this version before the response arrived. */
 function findInformedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret | undefined {
   const informed = view.secrets.get(objectKeyOf({ metadata }));
   return informed?.metadata.resourceVersion === metadata.resourceVersion ? informed : undefined;
@@ -77,8 +80,8 @@ async function deleteSecret({ hub, signal }: TokenRun, { metadata }: Pick<Stored
 }
 
 /**
- * Returns the observation with the Secret that Purser wrote last, if tenants have removed its label or its owner reference. Throws an
- * IssueError if the Secret cannot be read.
+ * Adds to the observation, as `stray`, the Secret that Purser wrote last if tenants have removed the label or the owner reference of that
+ * Secret. Throws an IssueError if the Secret cannot be read.
  */
 export async function findStray(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const { token, writtenSecret: written, secret, former } = observation;
@@ -148,8 +151,8 @@ function recordDeletion(run: TokenRun, observation: TokenObservation, names: rea
 }
 
 /**
- * Removes the token, in every output, from the Secret that holds it, or deletes a Secret that cannot be updated. Does nothing while repairs
- * back off. Throws a Conflict if the Secret has changed.
+ * Removes the token, in any encoding, from the Secret that holds it, or deletes a Secret that cannot be updated. Returns the new
+ * observation; returns the same one while repairs back off, or if no Secret holds the token. Throws a Conflict if the Secret has changed.
  */
 export async function stripSecret(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const { token } = observation;
@@ -173,8 +176,8 @@ function withStripped(observation: TokenObservation, current: StoredSecret, stri
 }
 
 /**
- * Writes the Secret without its token, or deletes a Secret that the server rejects in any version, for example one that is too large.
- * Returns undefined if the Secret has changed.
+ * Writes the Secret without its token. If the server would reject every update, for example of a Secret that is too large, deletes the
+ * Secret and returns `deleted`. Returns undefined if the Secret has changed.
  */
 async function writeStripped(
   run: TokenRun,
@@ -190,11 +193,11 @@ async function writeStripped(
 }
 
 function isUnwritable(error: unknown): boolean {
-  return error instanceof IssueError && UNWRITABLE.has(error.status?.code ?? 0);
+  return error instanceof IssueError && UNWRITABLE_CODES.has(error.status?.code ?? 0);
 }
 
 /** HTTP status codes of an update that the server would reject again. */
-const UNWRITABLE: ReadonlySet<number> = new Set([400, 413, 422]);
+const UNWRITABLE_CODES: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /** Returns the error for a withdrawn token that remains in its Secret. */
 function tokenNotRemoved(cause: string): IssueError {
@@ -241,11 +244,11 @@ function issuePauseMs({ tracked, clock }: TokenRun, expiresAt: number | undefine
 
 /** Returns whether a plan may undo a change that another client made to the Secret; true for every rewrite. */
 export function isRepair({ tracked }: TokenRun, plan: IssuePlan | RewritePlan, { secret }: TokenObservation): boolean {
-  if (plan.type === 'rewrite' || DRIFT.has(plan.reason)) return true;
+  if (plan.type === 'rewrite' || DRIFT_REASONS.has(plan.reason)) return true;
   return tracked.written !== undefined && tracked.written.tokenDigest !== secret?.tokenDigest;
 }
 
-const DRIFT: ReadonlySet<IssueReason> = new Set(['SecretMissing', 'TokenMissing', 'TokenAltered']);
+const DRIFT_REASONS: ReadonlySet<IssueReason> = new Set(['SecretMissing', 'TokenMissing', 'TokenAltered']);
 
 /** Returns the time until the next repair, in milliseconds; 0 if a repair may proceed. */
 export function repairPauseMs({ tracked, clock }: TokenRun, { metadata }: StoredToken): number {
@@ -257,5 +260,5 @@ export function recordRepair({ tracked, clock }: TokenRun, { metadata }: StoredT
 }
 
 function revertedFailure(token: StoredToken): TokenFailure {
-  return tokenFailure('SecretWriteFailed', token, 'another client keeps reverting it');
+  return tokenFailure('SecretWriteFailed', token, 'another client keeps reverting it. Stop the client, or change spec.secret.name');
 }

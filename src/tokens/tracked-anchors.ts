@@ -13,7 +13,7 @@ export type OrphanSource = 'recorded' | 'claimed';
 export class TrackedAnchors {
   /** Deletions of anchors in the lanes of other clusters. */
   readonly deletions = new AnchorDeletions();
-  /** Locations of anchors that Purser found and deleted after their Cluster was replaced, so they are not orphaned. */
+  /** Locations of anchors that Purser found and deleted after their Cluster or credential was replaced, so they are not orphaned. */
   readonly deleted = new Set<string>();
   /** Locations of reported anchors by source; the sources are separate because tenants can claim any number of anchors. */
   readonly #reported: Readonly<Record<OrphanSource, Set<string>>> = { recorded: new Set(), claimed: new Set() };

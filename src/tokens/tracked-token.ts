@@ -27,7 +27,7 @@ export class TrackedTokens {
     return tracked ?? new TrackedToken(new Set());
   }
 
-  /** Tracks a ManagedToken until `forget`. The caller must know that the ManagedToken exists. */
+  /** Returns the state of a ManagedToken, and tracks it until `forget` or `endRun`. The caller must know that the ManagedToken exists. */
   keep(uid: string): TrackedToken {
     const tracked = this.#tracked.get(uid) ?? new TrackedToken(this.#refused);
     this.#tracked.set(uid, tracked);
@@ -56,10 +56,10 @@ export class TrackedTokens {
 }
 
 const BACKOFF = { initialMs: 10_000, maxMs: 300_000 };
-const ISSUING = { ...BACKOFF, calmMs: Infinity };
-const REPAIRS = { ...BACKOFF, free: 4, calmMs: 600_000 };
+const ISSUING_BACKOFF = { ...BACKOFF, calmMs: Infinity };
+const REPAIR_BACKOFF = { ...BACKOFF, free: 4, calmMs: 600_000 };
 /** Delays between reviews that allow a token contrary to the indexed RBAC rules. */
-const UNEXPECTED = { initialMs: 1_000, maxMs: 30_000 };
+const UNEXPECTED_DELAYS = { initialMs: 1_000, maxMs: 30_000 };
 /**
  * Period after which reviews that contradict the indexed RBAC rules are trusted, in milliseconds; much longer than the hub's authorizer
  * lags behind a watch.
@@ -134,7 +134,7 @@ export class TrackedToken {
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined if nothing delays it. */
   anchorsAt: number | undefined;
-  /** Ends the requests of the current run; undefined while no run is in progress that may wait for a cluster. */
+  /** Ends the requests of the current run; undefined unless a run that can be interrupted is in progress. */
   interrupt: (() => void) | undefined;
   /** True if the next run needs a slot of the cluster in the spec. */
   isDialing = false;
@@ -193,7 +193,7 @@ export class TrackedToken {
     return this.#refusals.isSelfCaused;
   }
 
-  /** True if the Secret was removed after the refusals, and anchors are left. */
+  /** True if the Secret was removed after the refusals, but the withdrawal is not complete, for example because anchors are left. */
   get isRemoved(): boolean {
     return this.#refusals.isRemoved;
   }
@@ -205,7 +205,7 @@ export class TrackedToken {
 
   /** Backoff between issuances whose tokens could not be written. */
   get issuing(): Backoff {
-    this.#issuing ??= new Backoff(ISSUING);
+    this.#issuing ??= new Backoff(ISSUING_BACKOFF);
     return this.#issuing;
   }
 
@@ -262,7 +262,7 @@ export class TrackedToken {
   #trustUntil(now: number, isLasting: boolean): number {
     const { refusals, allowances, since = now } = this.#unexpected;
     this.#unexpected = { refusals, allowances: allowances + 1, since };
-    return now - since < UNEXPECTED_MS || !isLasting ? now + computeExponentialMs(allowances, UNEXPECTED) : Infinity;
+    return now - since < UNEXPECTED_MS || !isLasting ? now + computeExponentialMs(allowances, UNEXPECTED_DELAYS) : Infinity;
   }
 
   /**
@@ -315,7 +315,7 @@ export class TrackedToken {
   /** Records a repair of the Secret. */
   recordRepair(generation: number | undefined, monotonic: number): void {
     if (this.#repairs?.generation !== generation) this.#repairs = undefined;
-    this.#repairs ??= { generation, backoff: new Backoff(REPAIRS) };
+    this.#repairs ??= { generation, backoff: new Backoff(REPAIR_BACKOFF) };
     this.#repairs.backoff.nextMs(monotonic);
   }
 

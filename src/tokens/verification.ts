@@ -35,7 +35,7 @@ const STEPS = 60;
  */
 const MAX_REJECTED = 3;
 
-/** The samples of one cluster. */
+/** State of the periodic verification of random tokens on one cluster. */
 interface SamplingState {
   /** UID of the ManagedToken whose token is verified next; undefined if no sample is pending. */
   next: string | undefined;

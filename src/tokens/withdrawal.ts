@@ -26,8 +26,8 @@ import type { Step, TokenRun } from './run.ts';
 import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
 
 /**
- * Acts on a review that denied permission. The result does not depend on the Cluster: to a requester without permission a missing, a
- * hidden and an unhealthy cluster look the same.
+ * Acts on a review that denied permission. The result does not depend on the Cluster: to a requester without permission, missing and
+ * unhealthy clusters look the same.
  */
 export async function handleRefusal(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
   const { hidden, isStripped } = await hideCluster(run, observation).then(
@@ -156,7 +156,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   const { left, events } = anchors.value;
   // Without a Secret, only the deletion of an anchor is audited: retries of a failing deletion must not repeat the audit entry.
   if (!isReported && !isContinued && left.length < entries.length) auditWithdrawal(run, evaluated);
-  // The next reconcile retries the anchors that are left.
+  // The next reconcile retries the deletion of the anchors that are left.
   const written = entries.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
   // Last, because a conflict above must not restart the two reviews.
   tracked.forgetRefusals();

@@ -64,7 +64,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'preact/hooks': 'vendor/hooks.js',
 };
 
-/** Path of the page itself. */
+/** Path of the HTML file of the page. The page is served at the empty path. */
 const PAGE = 'static/index.html';
 
 /** The files of the web UI, by path. */
@@ -103,18 +103,18 @@ export class Assets {
     if (asset === undefined) throw pathNotFound();
     const { contentType, etag, bodies } = asset;
     const headers = { ...SECURITY_HEADERS, etag, vary: 'Accept-Encoding', 'cache-control': 'no-cache' };
-    if (ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)) return { status: 304, headers, body: EMPTY };
+    if (ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)) return { status: 304, headers, body: EMPTY_BODY };
     const coding = chooseCoding(acceptEncoding);
     const encoded = coding === 'identity' ? {} : { 'content-encoding': coding };
     return { status: 200, headers: { ...headers, ...encoded, 'content-type': contentType }, body: bodies[coding] };
   }
 }
 
-const EMPTY = Buffer.alloc(0);
+const EMPTY_BODY = Buffer.alloc(0);
 
 /** Returns a redirect to the path of the page with a trailing slash. Without the slash, relative URLs in the page would be wrong. */
 export function redirectTo(location: string): AssetReply {
-  return { status: 308, headers: { ...SECURITY_HEADERS, location }, body: EMPTY };
+  return { status: 308, headers: { ...SECURITY_HEADERS, location }, body: EMPTY_BODY };
 }
 
 function chooseCoding(acceptEncoding: string): Coding {
@@ -180,5 +180,5 @@ async function toAsset(path: string, text: string): Promise<Asset> {
 
 /** Quality of Brotli compression. With quality 11, files are 5% smaller, but their compression at each start takes thirty times as long. */
 const BROTLI_QUALITY = 9;
-/** Binary logarithm of Brotli's window size: 64 KiB, about the size of the files. */
+/** Binary logarithm of Brotli's window size, in bytes: 64 KiB, more than the size of each file. */
 const BROTLI_WINDOW = 16;

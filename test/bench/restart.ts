@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Clusters } from '../../src/api/resources.ts';
-import { heartbeatMs } from '../../src/clusters/tracked-cluster.ts';
+import { computeHeartbeatMs } from '../../src/clusters/tracked-cluster.ts';
 import { parseTimestamp } from '../../src/std/timestamp.ts';
 import { followLogs } from './issuance.ts';
 import { type Memory, memoryOf } from './process-usage.ts';
@@ -32,7 +32,7 @@ export async function restart(world: TokenWorld, options: readonly string[] = []
   await delay(SETTLE_MS);
   const requests = (await logs.next()).map(({ request }) => request);
   const all = requests.filter((request) => !READS.test(request) && !REVIEWS.test(request) && !request.endsWith(' leases'));
-  const due = heartbeats.filter((at) => Date.now() - at >= heartbeatMs(heartbeats.length));
+  const due = heartbeats.filter((at) => Date.now() - at >= computeHeartbeatMs(heartbeats.length));
   const writes = due.reduce<readonly string[]>((left) => withoutFirst(left, 'update clusters/status'), all);
   return { seconds: afterMs / 1_000, writes, ...(await memoryOf(purser.pid)), purser };
 }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClusterStatus } from '../../src/api/cluster.gen.ts';
-import { apiAudiencesOf, deriveEvents, isDifferentStatus, listCredentialTimes, toCredentialEvidence } from '../../src/clusters/status.ts';
+import {
+  deriveEvents,
+  isDifferentStatus,
+  listCredentialTimes,
+  resolveAPIAudiences,
+  toCredentialEvidence,
+} from '../../src/clusters/status.ts';
 import type { RegisteredCluster, Registry } from '../../src/targets/registry.ts';
 import { aCredential, registered } from '../targets/registration.ts';
 import { jwt } from '../targets/wire-target.ts';
@@ -118,7 +124,7 @@ it.each([
   ],
 ])('returns %s as audiences of the API server', (_, data, expected) => {
   const credential = aCredential({ cluster: 'prod-eu', ...data });
-  expect(apiAudiencesOf(registered({ name: 'prod-eu', credential }), undefined)).toEqual(expected);
+  expect(resolveAPIAudiences(registered({ name: 'prod-eu', credential }), undefined)).toEqual(expected);
 });
 
 it.each([
@@ -131,12 +137,12 @@ it.each([
     name: 'prod-eu',
     credential: aCredential({ cluster: 'prod-eu', serviceAccount: 'federated' }),
   });
-  expect(apiAudiencesOf({ ...rest, cluster: { ...cluster, status: { apiAudiences: ['a'] } } }, reviewed)).toEqual(expected);
+  expect(resolveAPIAudiences({ ...rest, cluster: { ...cluster, status: { apiAudiences: ['a'] } } }, reviewed)).toEqual(expected);
 });
 
 it('ignores audiences in the status of a cluster with another credential', () => {
   const { cluster, ...rest } = registered({ name: 'prod-eu', credential: aCredential({ cluster: 'prod-eu', token: 'opaque' }) });
-  expect(apiAudiencesOf({ ...rest, cluster: { ...cluster, status: { apiAudiences: ['a'] } } }, ['b'])).toBeUndefined();
+  expect(resolveAPIAudiences({ ...rest, cluster: { ...cluster, status: { apiAudiences: ['a'] } } }, ['b'])).toBeUndefined();
 });
 
 it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { HEARTBEAT_GAP_MS, heartbeatMs, TrackedClusters, wasHeartbeat } from '../../src/clusters/tracked-cluster.ts';
+import { computeHeartbeatMs, HEARTBEAT_GAP_MS, TrackedClusters, wasHeartbeat } from '../../src/clusters/tracked-cluster.ts';
 import { aCredential, registered } from '../targets/registration.ts';
 
 const cluster = registered({ servers: ['https://192.0.2.1'] });
@@ -28,17 +28,19 @@ describe('TrackedClusters', () => {
   });
 });
 
-describe('heartbeatMs', () => {
+describe('computeHeartbeatMs', () => {
   it.each([
     [1, 300_000],
     [1_000, 300_000],
     [1_020, 300_000],
     [3_400, 1_000_000],
     [10_000, 2_941_177],
-  ])('returns the period for %i clusters: %i ms', (clusters, ms) => expect(heartbeatMs(clusters)).toBe(ms));
+  ])('returns the period for %i clusters: %i ms', (clusters, ms) => expect(computeHeartbeatMs(clusters)).toBe(ms));
 
   it('returns a period that limits a fleet of any size to 3.4 heartbeats a second', () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 100_000 }), (clusters) => clusters / (heartbeatMs(clusters) / 1_000) <= 3.4 + 1e-9));
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100_000 }), (clusters) => clusters / (computeHeartbeatMs(clusters) / 1_000) <= 3.4 + 1e-9),
+    );
     expect(1_000 / HEARTBEAT_GAP_MS).toBeCloseTo(3.4);
   });
 });

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { heartbeatMs } from '../../src/clusters/tracked-cluster.ts';
+import { computeHeartbeatMs } from '../../src/clusters/tracked-cluster.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { anchorsOf } from '../docs/documents.ts';
 import { readText } from '../support/repository.ts';
@@ -74,7 +74,7 @@ describe('PurserClusterNotProbed', () => {
     const { expr = '' } = alerts.find(({ alert }) => alert === 'PurserClusterNotProbed') ?? {};
     const [, seconds = '', rate = ''] = />\s*(\d+) \+ .* \/ ([\d.]+)/s.exec(expr) ?? [];
     for (const clusters of [1, 1_000, 5_000, 100_000])
-      expect(Number(seconds) + clusters / Number(rate)).toBeGreaterThan(heartbeatMs(clusters) / 1_000 + 300);
+      expect(Number(seconds) + clusters / Number(rate)).toBeGreaterThan(computeHeartbeatMs(clusters) / 1_000 + 300);
   });
 });
 

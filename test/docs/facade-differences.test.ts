@@ -33,7 +33,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/authenticate.exhaustive.test.ts',
     'reviews 200 known tokens of one user at once',
   ],
-  'many tokens that the hub did not accept in their last TokenReview': [ABUSE, 'reviews unknown tokens at a limited rate'],
+  'many tokens that are new, or that the hub rejected in their last TokenReview': [ABUSE, 'reviews unknown tokens at a limited rate'],
   'no audiences': [BODY, 'no audiences'],
   'an audience of `--facade-audiences`': [BODY, 'rejects an audience that the façade accepts in the tokens of callers'],
   'an audience that begins with `purser:`': [BODY, 'rejects an audience that is reserved for tokens of Purser itself'],

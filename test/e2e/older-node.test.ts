@@ -27,7 +27,7 @@ describe('bin/purser.cjs on an older Node.js', () => {
     expect(await run(process.execPath, [...OLDER, copy, '--version'])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^purser: requires Node 24, .*\. Install Node 24 from nodejs\.org or, on Linux, run npm install with --include=optional\n$/,
+        /^purser: requires Node 24 or later, .*\. Install Node 24 from nodejs\.org or, on Linux, run npm install with --include=optional\n$/,
       ),
     });
   });

@@ -67,8 +67,8 @@ a second hub, another Purser renews credentials of the same service account on t
 there are four Clusters for each pair of a hub and a target. Their registered tokens expire after ten minutes too, so Purser loses
 access to a cluster if a renewal fails permanently.
 
-The bench injects one or two random faults at a time and, during each fault, registers a new token, which Purser renews immediately. The
-faults are:
+The bench injects one or two random faults at a time and, at the start of each fault, registers a new token, which Purser renews
+immediately. The faults are:
 
 - a hub or target that refuses connections, resets them, freezes or does not respond;
 - renewal requests that are dropped, held or delayed, or whose responses are lost, truncated, altered or replaced with errors;
@@ -136,7 +136,7 @@ bench.
 
 \`\`\`sh
 npm run kube:build            # once: etcd, kube-apiserver and kube-controller-manager
-npm run faults                # all faults, then ten minutes of random faults
+npm run faults                # all faults; tenants, renewal, sets and F56 take ten minutes each
 npm run faults -- --only F32  # SIGKILL before and after every request
 npm run faults -- --only F56 --minutes 60 --seed 7
 npm run faults -- --only tenants --minutes 10 --seed 7

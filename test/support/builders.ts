@@ -3,7 +3,7 @@
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { Secret, Stored } from '../../src/api/resources.ts';
-import { digestOf } from '../../src/std/digest.ts';
+import { computeDigest } from '../../src/std/digest.ts';
 import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
@@ -174,7 +174,7 @@ export function stored(secret: Secret): StoredSecret {
     metadata: { ...SECRET_IDENTITY, ...secret.metadata },
     type: secret.type ?? 'Opaque',
     immutable: secret.immutable ?? false,
-    ...(texts['token'] && { tokenDigest: digestOf(texts['token']) }),
+    ...(texts['token'] && { tokenDigest: computeDigest(texts['token']) }),
     dataDigest: toDataDigest(secret.data ?? {}),
     ...(claims && { claims }),
   };
@@ -187,7 +187,7 @@ export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'clu
     token,
     issuingCredential: toIssuingCredential({ cluster }),
     grant: { ...grant.build(), ...(token.spec.audiences && { audiences: token.spec.audiences }) },
-    tokenDigest: digestOf(grant.text()),
+    tokenDigest: computeDigest(grant.text()),
     previous: secret && parseRecord(secret.metadata.annotations),
   });
   return secretOf({ token, cluster, secret }, record, grant.text());

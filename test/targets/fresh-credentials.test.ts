@@ -6,7 +6,7 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { createFixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import { digestOf } from '../../src/std/digest.ts';
+import { computeDigest } from '../../src/std/digest.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { toRenewedSecret } from '../../src/targets/policy/renewed-secret.ts';
@@ -54,8 +54,8 @@ afterEach(async () => {
 /** Returns the Secret with the renewed token `new-token`. */
 function renewed(): Stored<Secret> {
   const record = {
-    registeredDigest: digestOf('old-token'),
-    tokenDigest: digestOf('new-token'),
+    registeredDigest: computeDigest('old-token'),
+    tokenDigest: computeDigest('new-token'),
     renewedAt: clock.now(),
     expiresAt: clock.now() + 3_600_000,
     replaced: [],

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ConfigMaps, ManagedTokens, Namespaces, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
-import { digestOf } from '../../src/std/digest.ts';
+import { computeDigest } from '../../src/std/digest.ts';
 import { parseRecord, toIssuanceDigest } from '../../src/tokens/policy/record.ts';
 import { base64, CREDENTIALS, type RunningController, TokenWorld } from './token-world.ts';
 
@@ -233,7 +233,7 @@ const FORGED = 'opaque-forged-token';
 async function forgedSecret(name: string, issuedFor: object, text = FORGED): Promise<Secret> {
   const { labels, annotations = {}, ownerReferences } = (await world.secret())?.metadata ?? ({} as ObjectMeta);
   const record = JSON.stringify({ ...JSON.parse(annotations[Annotation.issuedFor] ?? ''), ...issuedFor });
-  const forged = { ...annotations, [Annotation.issuedFor]: record, [Annotation.tokenDigest]: digestOf(text) };
+  const forged = { ...annotations, [Annotation.issuedFor]: record, [Annotation.tokenDigest]: computeDigest(text) };
   const metadata = { namespace: world.namespace, name, labels, annotations: forged, ownerReferences };
   return { metadata, type: 'Opaque', data: { token: base64(text) } } as Secret;
 }

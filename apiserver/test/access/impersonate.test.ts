@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { AccessAttributes, PolicyRule } from '../../../src/kubernetes/rbac.ts';
 import { impersonate } from '../../access/impersonate.ts';
 import { createStoredPolicy } from '../../access/policy.ts';
-import { exchange } from '../recorded.ts';
+import { readExchange } from '../recorded.ts';
 import { binding, role, storedObjects } from './stored-objects.ts';
 
 const alice = { name: 'alice', groups: ['system:authenticated'] };
@@ -33,7 +33,7 @@ describe('impersonate', () => {
   });
 
   it('rejects a requestor without permission as recorded', () => {
-    const { response } = exchange('token-requests', 'impersonate-not-allowed');
+    const { response } = readExchange('token-requests', 'impersonate-not-allowed');
     const builder = { resource: 'serviceaccounts', subresource: 'token', name: 'builder', namespace: 'team-a' };
     expect(() => impersonate(alice, headers('admin'), { ...listPods, verb: 'create', ...builder }, policy())).toThrow(
       expect.objectContaining({ status: JSON.parse(response.body) }),

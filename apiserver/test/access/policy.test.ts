@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { accessForbidden } from '../../../src/kubernetes/access-forbidden.ts';
 import type { AccessAttributes } from '../../../src/kubernetes/rbac.ts';
 import { authorize, createStoredPolicy } from '../../access/policy.ts';
-import { exchange } from '../recorded.ts';
+import { readExchange } from '../recorded.ts';
 import { binding, role, storedObjects } from './stored-objects.ts';
 
 type ResourceAttributes = AccessAttributes & { type: 'resource' };
@@ -21,7 +21,7 @@ describe('accessForbidden', () => {
     ['token-requests', 'forbidden', 'bob', tokenRequest()],
     ['token-requests', 'sa-encoded-slash', 'alice', { ...tokenRequest(), name: 'a', subresource: 'b' }],
   ] as const)('returns the error recorded in %s.json as %s', (file, name, user, attributes) => {
-    const { body } = exchange(file, name).response;
+    const { body } = readExchange(file, name).response;
     expect(accessForbidden({ name: user }, resource(attributes), '').status).toEqual(JSON.parse(body));
   });
 

@@ -24,7 +24,7 @@ describe('collectGarbage', () => {
     owner = await world.create(configMap('owner'));
   });
 
-  it('deletes an object and its dependents after its only owner', async () => {
+  it('deletes an object and its dependents after the deletion of its only owner', async () => {
     const child = await world.create(configMap('child', [ownedBy(owner)]));
     const grandchild = await world.create(configMap('grandchild', [ownedBy(child)]));
     await world.delete(owner);

@@ -130,7 +130,7 @@ describe('startControllers', () => {
   });
 
   it('reports a stored object that violates current rules, and starts the other controllers', async () => {
-    // The stored definition has no resourceVersion, which every update requires.
+    // The stored definition has no resourceVersion, which every update of a definition requires.
     const broken = { resource: 'apiextensions.k8s.io/customresourcedefinitions', key: 'widgets.example.dev', object: definition };
     const other = await ApiWorld.start([broken]);
     expect(other.faults).toEqual([expect.objectContaining({ message: expect.stringContaining('must be specified for an update') })]);

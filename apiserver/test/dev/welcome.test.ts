@@ -30,7 +30,7 @@ Try in another terminal:
   kubectl get clusters,managedtokens -A
   kubectl create token deployer -n deploy --audience https://kubernetes.default.svc --server https://127.0.0.1:7444/orchestrator/target-1
 
-Press Ctrl-C to stop. Data is stored in .purser. The log follows: warnings, and decisions about tokens.
+Press Ctrl-C to stop. Data is stored in .purser. The log follows: by default, warnings and decisions about tokens.
 `);
   });
 

@@ -8,11 +8,11 @@ import { withTrackedUpdate } from '../../fields/managed-fields.ts';
 import { coreEventKind } from '../../kinds/event.ts';
 import { leaseKind } from '../../kinds/lease.ts';
 import { secretKind } from '../../kinds/secret.ts';
-import { exchange } from '../recorded.ts';
+import { readExchange } from '../recorded.ts';
 import { resultOrStatus } from '../status.ts';
 
 function recordedObject(name: string): KubeObject {
-  return JSON.parse(exchange('resources', name).response.body) as KubeObject;
+  return JSON.parse(readExchange('resources', name).response.body) as KubeObject;
 }
 
 function timeOf({ metadata }: KubeObject): string {
@@ -40,7 +40,7 @@ describe('withTrackedUpdate', () => {
 describe('applyPatch', () => {
   const schema =
     (
-      JSON.parse(exchange('resources', 'crd-create').request.body ?? '') as {
+      JSON.parse(readExchange('resources', 'crd-create').request.body ?? '') as {
         readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[] };
       }
     ).spec.versions[0]?.schema.openAPIV3Schema ?? {};
@@ -54,7 +54,7 @@ describe('applyPatch', () => {
     ['cr-apply-removes-owned', 'cr-apply-force'],
     ['cr-apply-status', 'cr-apply-removes-owned'],
   ])('returns the recorded result of %s', (name, before) => {
-    const { request } = exchange('resources', name);
+    const { request } = readExchange('resources', name);
     const url = new URL(request.path, 'https://x');
     const recorded = recordedObject(name);
     const subresource = url.pathname.endsWith('/status') ? 'status' : '';

@@ -7,7 +7,7 @@ import { createClaims } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey, signToken } from '../../access/signing-key.ts';
 import { evaluateReview, type ReviewContext } from '../../reviews/review.ts';
 import { binding, core, role, storedObjects } from '../access/stored-objects.ts';
-import { exchange } from '../recorded.ts';
+import { readExchange } from '../recorded.ts';
 
 const now = Date.UTC(2026, 10, 15);
 const audiences = ['https://gold.test'];
@@ -62,7 +62,7 @@ describe('evaluateReview', () => {
     'ssar',
     'ssrr',
   ])('returns the recorded result of %s', async (name) => {
-    const { request, response } = exchange('resources', name);
+    const { request, response } = readExchange('resources', name);
     const body = JSON.parse((request.body ?? '').replace('<jwt>', token));
     expect(normalize(await review(body.kind, body))).toEqual(normalize(JSON.parse(response.body)));
   });

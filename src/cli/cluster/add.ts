@@ -102,7 +102,7 @@ async function toRegistrationObjects({
   };
 }
 
-/** The existing objects of a registration. */
+/** The Cluster and the Secret of a registration as they exist on the hub; undefined for an object that does not exist. */
 interface ExistingObjects {
   readonly cluster: Stored<Cluster> | undefined;
   readonly secret: Stored<Secret> | undefined;
@@ -187,8 +187,8 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
 }
 
 /**
- * Returns the credential for the Secret: the service account for federation, the existing token if the target authorizes Purser, or else a
- * new one-hour token.
+ * Returns the credential for the Secret: the service account for federation, the existing token if the Cluster's Authorized condition is
+ * True, or else a new one-hour token.
  */
 async function resolveCredential(
   { target, serviceAccount }: AddClusterOptions,
@@ -206,7 +206,7 @@ function isAuthorized(cluster: Cluster | undefined): boolean {
 }
 
 /**
- * Writes the Secret, then the Cluster, if they differ from the objects on the hub: Purser needs the Secret as soon as it sees the Cluster.
+ * Writes the Secret, then the Cluster, if they differ from the objects on the hub: Purser needs the Secret as soon as the Cluster exists.
  * Returns the resourceVersion of the Cluster if its conditions are older than the change, and undefined otherwise.
  */
 async function register(

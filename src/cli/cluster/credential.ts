@@ -1,4 +1,4 @@
-// Reads and replaces Purser's credential for a registered cluster, for the commands of `purser cluster`.
+// Reads Purser's credential for a registered cluster, and requests bootstrap tokens, for the commands of `purser cluster`.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { CredentialSecretKey, DefaultNamespace } from '../../api/names.ts';
@@ -150,7 +150,7 @@ export function decodeKey(secret: Secret | undefined, key: string): string {
     .trim();
 }
 
-/** Requested lifetime of the token in the registered Secret, in seconds. Purser uses the token only to obtain its own. */
+/** Requested lifetime of the token in the registered Secret, in seconds. Purser uses this token only to obtain another token. */
 const BOOTSTRAP_SECONDS = 3_600;
 
 function describeReplacement({ secretName: { namespace, name } }: StoredSecrets): string {

@@ -11,7 +11,7 @@ import type { OutputFormat } from '../options.ts';
 import { type Column, formatTable, printList, printObject, toCell } from '../output.ts';
 import { readCluster, readClusters } from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
-import { conditionsOf } from './readiness.ts';
+import { sortConditions } from './readiness.ts';
 
 export interface FleetOptions {
   readonly output: OutputFormat | undefined;
@@ -92,7 +92,7 @@ function describeCluster(cluster: Stored<Cluster>, events: readonly Event[], hos
       .map(([name, text]) => `${`${name}:`.padEnd(FIELD_WIDTH)}${toCell(text)}\n`)
       .join(''),
     `\nEndpoints:\n${indent(formatTable(ENDPOINT_COLUMNS, serverEndpoints))}`,
-    `\nConditions:\n${indent(formatTable(buildConditionColumns(host), conditionsOf(cluster)))}`,
+    `\nConditions:\n${indent(formatTable(buildConditionColumns(host), sortConditions(cluster)))}`,
     latest.length === 0 ? '\nEvents: none\n' : `\nEvents:\n${indent(formatTable(buildEventColumns(host), latest))}`,
   ].join('');
 }

@@ -11,7 +11,7 @@ import { CommandError } from '../command.ts';
 /** The hub or a target cluster. */
 export interface Peer {
   readonly role: 'hub' | 'target cluster';
-  /** Name of the context; undefined for the current one. */
+  /** Name of the context; undefined for the current context. */
   readonly context: string | undefined;
   readonly client: KubeClient;
 }

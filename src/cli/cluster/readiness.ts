@@ -28,7 +28,7 @@ export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: W
   const ready = await poll(timeoutMs, host, async () => {
     const cluster = await callPeer(hub, (client) => client.get(Clusters, { name }, { signal }));
     const isCurrent = cluster.metadata.resourceVersion !== outdated;
-    conditions = isCurrent ? conditionsOf(cluster) : [];
+    conditions = isCurrent ? sortConditions(cluster) : [];
     const lines = conditions.map(formatCondition);
     for (const line of lines.filter((each) => !shown.includes(each))) host.print(`${line}\n`);
     shown = lines;
@@ -37,8 +37,8 @@ export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: W
   if (ready === undefined) throw notReady(name, conditions);
 }
 
-/** Returns the conditions of a Cluster, with Ready last, because it depends on the other conditions. */
-export function conditionsOf({ status }: Cluster): readonly ClusterCondition[] {
+/** Returns the conditions of a Cluster with Ready last, because Ready depends on the other conditions. */
+export function sortConditions({ status }: Cluster): readonly ClusterCondition[] {
   const isReady = ({ type }: ClusterCondition) => type === ClusterConditionType.ready;
   const all = status?.conditions ?? [];
   return [...all.filter((condition) => !isReady(condition)), ...all.filter(isReady)];
@@ -50,8 +50,8 @@ function findFailingCondition(conditions: readonly ClusterCondition[]): ClusterC
 }
 
 /**
- * Returns the resourceVersion of a Cluster, so that `waitUntilReady` ignores its conditions; undefined if it has none. The conditions must
- * be older than the registration: the Cluster was read before the registration was written, or was returned by the write.
+ * Returns the resourceVersion of a Cluster whose conditions `waitUntilReady` must ignore; undefined if the Cluster has no conditions. The
+ * conditions must be older than the registration: the Cluster was read before the registration was written, or was returned by the write.
  */
 export function outdatedVersionOf({ metadata, status }: Stored<Cluster>): string | undefined {
   return status?.conditions === undefined ? undefined : metadata.resourceVersion;

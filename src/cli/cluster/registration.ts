@@ -15,7 +15,7 @@ export interface TargetRegistration {
   readonly name: string;
   /** Purser's namespace on the hub. */
   readonly namespace: string;
-  /** Address of the API server: an https URL, as the user spelled it. */
+  /** Address of the API server: an https URL or a host, as spelled in `--server` or in the context. */
   readonly server: string;
   /** PEM certificates of the CAs; undefined for public CAs. */
   readonly ca: string | undefined;
@@ -127,7 +127,7 @@ export function isSameCluster(a: Cluster | undefined, b: Cluster): boolean {
 
 /** Returns whether two Clusters have the same addresses, CAs and credential. */
 export function isSameSpec(a: Cluster | undefined, b: Cluster): boolean {
-  return JSON.stringify(specOf(a)) === JSON.stringify(specOf(b));
+  return JSON.stringify(selectSpec(a)) === JSON.stringify(selectSpec(b));
 }
 
 /** Keys of an existing Secret to keep: they may list additional Clusters and addresses, or a proxy that the context does not have. */
@@ -188,7 +188,7 @@ function encodeSorted(fields: Readonly<Record<string, string>> = {}): string {
   return JSON.stringify(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function specOf(cluster: Cluster | undefined): unknown {
+function selectSpec(cluster: Cluster | undefined): unknown {
   const { caBundle, serverEndpoints = [] } = cluster?.spec.orchestratorApiEndpoints ?? {};
   const { kind, namespace, name } = cluster?.spec.authInfo?.controller ?? {};
   return [caBundle, serverEndpoints.map(({ clientCIDR, serverAddress }) => [clientCIDR, serverAddress]), kind, namespace, name];

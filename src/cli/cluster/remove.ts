@@ -97,7 +97,7 @@ async function listTokens(hub: Peer, name: string, options: CallOptions): Promis
 
 /**
  * Lists the ManagedTokens that lose their cluster, and asks for confirmation unless `--yes` is set. Throws a CommandError if the user does
- * not confirm.
+ * not confirm, or if there is no terminal to ask on.
  */
 async function confirm(
   { name, target, isConfirmed }: RemoveClusterOptions,
@@ -119,9 +119,9 @@ async function confirm(
 }
 
 /**
- * Throws a CommandError if Purser's access cannot be removed safely: if the context refers to the hub, if it does not refer to the
- * registered cluster or this cannot be verified, if another registration uses the same service account, or if `purser cluster add` does not
- * create a service account with this name.
+ * Throws a CommandError if Purser's access cannot be removed safely: if the context refers to the hub, if the context does not verifiably
+ * refer to the registered cluster, if another registration uses the same service account, or if Purser's service account there is not the
+ * one that `purser cluster add` creates.
  */
 async function checkTarget(
   { name, hub, target }: RemoveClusterOptions & { readonly target: Peer },

@@ -5,7 +5,7 @@ import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RenewCred
 import { Secrets, type Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { ignoreReasons } from '../../kubernetes/status.ts';
-import { digestOf } from '../../std/digest.ts';
+import { computeDigest } from '../../std/digest.ts';
 import { toRenewedName } from '../../targets/policy/renewed-secret.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../command.ts';
 import { poll } from '../poll.ts';
@@ -31,7 +31,10 @@ export interface RenewCredentialOptions {
   readonly timeoutMs: number;
 }
 
-/** Renews the credential. Throws a CommandError if a request fails, or if Purser has not renewed the credential within the timeout. */
+/**
+ * Makes Purser renew its credential for a cluster, and waits for the result. Throws a CommandError if the credential is not renewable, if a
+ * request fails, or if Purser has not renewed the credential within the timeout.
+ */
 export async function renewCredential(renewal: RenewCredentialOptions, host: CommandHost): Promise<void> {
   const { name, hub, target } = renewal;
   const secrets = await readRenewable(hub, name, { signal: host.signal });
@@ -144,7 +147,7 @@ async function supplyToken(
   const token = await issueBootstrapToken(target, serviceAccount, host);
   const data = { [CredentialSecretKey.token]: Buffer.from(token).toString('base64') };
   await callPeer(hub, (client) => client.patch(Secrets, secrets.secretName, { data }, { signal }));
-  return { annotation: RenewalAnnotation.registeredDigest, value: digestOf(token), failure: describeFailure(name) };
+  return { annotation: RenewalAnnotation.registeredDigest, value: computeDigest(token), failure: describeFailure(name) };
 }
 
 function describeFailure(name: string): string {

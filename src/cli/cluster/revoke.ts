@@ -19,7 +19,10 @@ export interface RevokeTokensOptions {
   readonly timeoutMs: number;
 }
 
-/** Revokes Purser's earlier tokens. Throws a CommandError if a request fails, or if Purser has not revoked them within the timeout. */
+/**
+ * Makes Purser revoke its earlier tokens for a cluster, and waits for the result. Throws a CommandError if the credential is not renewable,
+ * if a request fails, or if Purser has not revoked the tokens within the timeout.
+ */
 export async function revokeEarlierTokens(revocation: RevokeTokensOptions, host: CommandHost): Promise<void> {
   const { name, hub, target } = revocation;
   const { clock, signal } = host;

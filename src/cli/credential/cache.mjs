@@ -6,7 +6,7 @@ import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, stat
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { LOCK_MS, RequestLock } from './lock.mjs';
-import { codeOf, parseObject, problemOf, readTrusted, removeFile, replaceFile } from './private-file.mjs';
+import { codeOf, findProblem, parseObject, readTrusted, removeFile, replaceFile } from './private-file.mjs';
 
 /**
  * @typedef {object} Entry A cached credential. Times are on the clock of this machine, in epoch milliseconds.
@@ -27,7 +27,7 @@ const USABLE_SHARE = 0.8;
 /**
  * Minimum age of a credential, in milliseconds, at which a repeated request from a client means that the cluster rejected the credential.
  */
-const REJECTED_MS = 10000;
+const MIN_REJECTED_AGE_MS = 10000;
 /** Maximum length of the list of clients, in bytes; a longer list is replaced with a new one. */
 const MAX_CLIENTS_BYTES = 262144;
 
@@ -35,7 +35,7 @@ const MAX_CLIENTS_BYTES = 262144;
 export const NO_HOME = 'HOME is not an absolute path. Set HOME or XDG_CACHE_HOME';
 
 /**
- * Returns the path of the cache. The path is relative if HOME is relative; callers must not use a relative path.
+ * Returns the path of the cache. The path is relative if neither XDG_CACHE_HOME nor HOME is absolute; callers must not use a relative path.
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 export function resolveCacheFolder(env) {
@@ -73,7 +73,7 @@ export class CachedCredential {
     }
     try {
       mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-      const problem = problemOf(lstatSync(this.folder), 'folder');
+      const problem = findProblem(lstatSync(this.folder), 'folder');
       if (problem === undefined) return true;
       this.warnOnce(`not using the cache ${this.folder}: ${problem}. Remove it`);
     } catch (error) {
@@ -121,7 +121,7 @@ export class CachedCredential {
     const line = `${client} ${entry.issuedAt}`;
     const { text: known = '', problem } = readTrusted(this.clientsFile);
     const isRepeated = known.split('\n').indexOf(line) >= 0;
-    if (isRepeated) return now - entry.issuedAt < REJECTED_MS;
+    if (isRepeated) return now - entry.issuedAt < MIN_REJECTED_AGE_MS;
     if (problem !== undefined) this.warnOnce(`not using ${this.clientsFile}: ${problem}`);
     if (problem !== undefined || known.length > MAX_CLIENTS_BYTES) removeFile(this.clientsFile);
     const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
@@ -235,7 +235,7 @@ export function readFileVersion(path) {
 
 /**
  * Returns the base name of a request's files. Two requests can have the same base name, so the file of the credential also contains the
- * request. Does not use node:crypto, because it takes longer to load.
+ * request. Does not use node:crypto, which takes time to load.
  * @param {string} text
  */
 function hashText(text) {

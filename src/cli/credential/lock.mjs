@@ -11,7 +11,7 @@ import { codeOf, createFile, createUniqueName, parseObject, readTrusted, removeF
  * @property {string} client The process that runs the plugin; empty if unknown.
  */
 
-/** Age at which a lock is taken over even if its owner is running, in milliseconds. Longer than all timeouts of a request together. */
+/** Age at which a lock is taken over even if its owner is running, in milliseconds. */
 export const LOCK_MS = 120000;
 /** Age at which an empty lock is taken over, in milliseconds: the process that created it ended before it wrote the owner. */
 const EMPTY_LOCK_MS = 5000;

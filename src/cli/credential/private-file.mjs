@@ -22,7 +22,7 @@ export function readTrusted(path) {
   }
   try {
     const stat = fstatSync(file);
-    const problem = problemOf(stat, 'file') || (stat.size > MAX_FILE_BYTES ? 'it is too long' : undefined);
+    const problem = findProblem(stat, 'file') || (stat.size > MAX_FILE_BYTES ? 'it is too long' : undefined);
     return problem === undefined ? { text: readFileSync(file, 'utf8') } : { problem };
   } finally {
     closeSync(file);
@@ -90,7 +90,7 @@ export function createUniqueName() {
  * @param {import('node:fs').Stats} stat
  * @param {'file' | 'folder'} type
  */
-export function problemOf(stat, type) {
+export function findProblem(stat, type) {
   if (stat.isSymbolicLink()) return 'it is a symbolic link';
   if (type === 'file' ? !stat.isFile() : !stat.isDirectory()) return `it is not a ${type}`;
   // Files on Windows have neither a uid nor a mode.

@@ -136,7 +136,7 @@ export class FacadeClient implements AsyncDisposable {
       );
     const remedy =
       pod === undefined
-        ? `Check the URL from ${source}, or set --facade`
+        ? `Check the URL from ${source}, or set another URL with --facade`
         : 'Set --facade, or check your permission to get and create pods/portforward';
     return new CommandError(`cannot connect to the façade ${server}: ${cause}. ${remedy}`);
   }
@@ -173,6 +173,7 @@ interface FacadeAccess {
   readonly source: string;
   /** PEM certificates of the CAs; undefined for public CAs. */
   readonly authority: string | undefined;
+  /** First path segment of token requests. */
   readonly path: string;
   /** Audiences accepted in callers' tokens; empty if the façade accepts the hub's own audiences. */
   readonly audiences: readonly string[];
@@ -327,7 +328,7 @@ async function requestHubToken(
   throw new CommandError(`the hub returned no valid token for the service account ${account}. Check the API server of the hub`);
 }
 
-/** Returns the error of a request that the façade rejected, with a remedy. */
+/** Returns the error of a request that the façade rejected, with a remedy if REMEDIES has one for the code. */
 function toCommandError({ code, message }: StatusError, { server }: FacadeAccess): CommandError {
   const text = redactTokens(message).replace(/\.$/, '');
   const remedy = REMEDIES[code];

@@ -15,7 +15,7 @@ export function defineKubeconfigCommand(host: CommandHost): Command {
       .description(
         'Print a kubeconfig for a service account on a registered cluster. The kubeconfig obtains tokens with purser credential, and contains no secret.',
       )
-      .option('--merge', 'add the context to your kubeconfig instead of printing it')
+      .option('--merge', 'add the context to your kubeconfig instead of printing a kubeconfig')
       .addOption(defineOption('--name <NAME>', 'name of the context', anyText).default(undefined, 'the name of the cluster'))
       .addOption(
         defineOption('-n, --namespace <NS>', 'namespace of the context', namespace).default(

@@ -37,7 +37,7 @@ export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeco
   // kubectl locks the path that it is given, which may be a symbolic link.
   for (const locked of new Set([given, path])) {
     await createLock(locked);
-    locks.defer(() => rm(lockOf(locked), { force: true }));
+    locks.defer(() => rm(toLockPath(locked), { force: true }));
   }
   const others = await Promise.all(files.filter((file) => file !== given).map(readKubeconfigFile));
   const merged = mergeText(
@@ -67,7 +67,7 @@ export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: 
     const index = content[list].findIndex((present) => present.name === entry.name);
     items[index === -1 ? items.length : index] = document.createNode(entry);
   }
-  // Keeps the user's current context: kubectl uses the one in the first file that sets it.
+  // Keeps the user's current context, which any of the files may set.
   if (contents.every(({ currentContext }) => !currentContext)) document.set('current-context', name);
   return encode(document, file);
 }
@@ -93,18 +93,18 @@ async function findDestination(files: readonly string[]): Promise<Destination> {
   return { given: last, path: last };
 }
 
-function lockOf(path: string): string {
+function toLockPath(path: string): string {
   return `${path}.lock`;
 }
 
 async function createLock(path: string): Promise<void> {
   try {
-    const file = await open(lockOf(path), 'wx');
+    const file = await open(toLockPath(path), 'wx');
     await file.close();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST') throw new CommandError(`cannot write ${path}: ${message}. Check the path and its permissions`);
-    throw new CommandError(`${path} is locked by another program. Try again, or remove ${lockOf(path)} if no program uses it`);
+    throw new CommandError(`${path} is locked by another program. Try again, or remove ${toLockPath(path)} if no program uses it`);
   }
 }
 
@@ -149,12 +149,12 @@ interface Content {
 
 function toContent(document: Document, { path }: KubeconfigFile): Content {
   const values = toRecord(resolveAliases(document, path));
-  const entriesOf = (list: (typeof LISTS)[number]): readonly Entry[] => {
+  const toEntries = (list: (typeof LISTS)[number]): readonly Entry[] => {
     const value = values[list] ?? [];
     if (!Array.isArray(value)) throw unusable(path, `${list} is not a list`);
     return value.map(toRecord);
   };
-  const lists = { clusters: entriesOf('clusters'), users: entriesOf('users'), contexts: entriesOf('contexts') };
+  const lists = { clusters: toEntries('clusters'), users: toEntries('users'), contexts: toEntries('contexts') };
   return { path, currentContext: values['current-context'], ...lists };
 }
 

@@ -36,7 +36,7 @@ export function defineStatusCommand(host: CommandHost): Command {
         anyText,
       ),
     )
-    .addOption(defineOutputOption(['json', 'yaml']))
+    .addOption(defineOutputOption(['json', 'yaml']).default(undefined, 'text'))
     .addOption(defineContextOption())
     .addOption(defineKubeconfigOption());
   addExamples(command, {

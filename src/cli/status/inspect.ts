@@ -1,4 +1,4 @@
-// Reads the objects for the chain of a ManagedToken, and sends the reviews, with the user's permissions.
+// Reads the objects for the chain of a ManagedToken, and reviews the permission and the token, with the user's permissions.
 
 import { clusterSetOf } from '../../access/cluster-set.ts';
 import { readTokenReviewStatus, reviewAccess } from '../../access/hub-review.ts';

@@ -9,7 +9,7 @@ export interface Problem {
   readonly reason: string;
   /** Cause and remedy. */
   readonly message: string;
-  /** Time since which the object has been in this state; absent if unknown. */
+  /** Time at which the problem began; absent if unknown. */
   readonly since?: number;
 }
 

@@ -18,12 +18,13 @@ export function toChainReport({ token: { metadata, status } }: Evidence, links: 
   return { apiVersion: API_VERSION, kind: 'ManagedTokenStatus', namespace, name, conditions: status?.conditions ?? [], links };
 }
 
-const TIMES: ReadonlySet<string> = new Set(['since', 'firstExpiry', 'expiresAt', 'nextRotation', 'silentSince']);
+/** Names of the fields whose values are times. */
+const TIME_FIELDS: ReadonlySet<string> = new Set(['since', 'firstExpiry', 'expiresAt', 'nextRotation', 'silentSince']);
 
 /** Returns a copy with timestamps in place of milliseconds since the epoch. */
 function withTimes(status: FleetStatus): object {
   const text = JSON.stringify(status, (key, value: unknown) =>
-    TIMES.has(key) && typeof value === 'number' ? formatTimestamp(value) : value,
+    TIME_FIELDS.has(key) && typeof value === 'number' ? formatTimestamp(value) : value,
   );
   return JSON.parse(text) as object;
 }

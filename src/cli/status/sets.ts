@@ -1,4 +1,4 @@
-// The state of all ManagedTokenSets, with those that need attention.
+// Counts of ManagedTokenSets, and their problems.
 
 import type { ManagedTokenSet } from '../../api/managed-token-set.gen.ts';
 import { SetConditionType } from '../../api/names.ts';
@@ -16,7 +16,7 @@ export interface SetProblem extends Problem {
   readonly ready: number;
 }
 
-/** Returns the number of ManagedTokenSets, the number of ready ones, and their problems. */
+/** Returns the numbers of all and of ready ManagedTokenSets, and the problems of ManagedTokenSets, sorted by namespace and name. */
 export function toSetsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemSummary<SetProblem> {
   return {
     total: sets.length,

@@ -12,7 +12,7 @@ export function defineTokenCommand(host: CommandHost): Command {
   const command = addTokenOptions(
     defineCommand(host, 'token', 'print a token for a service account on a cluster')
       .description('Request a token for a service account on a registered cluster from the façade, and print it.')
-      .addOption(defineOutputOption(['json', 'yaml'])),
+      .addOption(defineOutputOption(['json', 'yaml']).default(undefined, 'the token only')),
   );
   addExamples(command, {
     'Print a token that is valid for ten minutes': 'purser token target-1 deploy/deployer --duration 10m',

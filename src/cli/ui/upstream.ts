@@ -16,7 +16,7 @@ export class Upstream implements AsyncDisposable {
   readonly #open: () => Promise<FacadeClient>;
   #facade: Promise<FacadeClient>;
 
-  /** `open` connects to the façade with a new token; it is called again when the façade or the hub rejects the token. */
+  /** `open` reads the caller's credential and connects to the façade. Called again after the façade or the hub has rejected a token. */
   constructor(open: () => Promise<FacadeClient>) {
     this.#open = open;
     this.#facade = open();
@@ -43,7 +43,7 @@ export class Upstream implements AsyncDisposable {
     await (await this.#facade.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
 
-  /** Connects again with a new token, once for all requests whose token was rejected. */
+  /** Calls `open` again, once for all requests whose token was rejected. */
   async #renew(rejected: FacadeClient): Promise<FacadeClient> {
     if ((await this.#facade) === rejected) {
       const renewed = this.#open();

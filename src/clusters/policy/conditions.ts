@@ -129,7 +129,7 @@ export const clusterConditions = new Map<string, ProbedRow | CredentialRow>(Obje
 export type Findings = ReadonlyMap<string, Finding>;
 
 /** Returns the types of the conditions that probes evaluate. */
-export function probedTypes(): readonly string[] {
+export function listProbedTypes(): readonly string[] {
   return [...clusterConditions].flatMap(([type, row]) => ('evaluateProbe' in row ? [type] : []));
 }
 
@@ -348,7 +348,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   TLSVerifyFailed:
     "set caBundle to the cluster's certificate authority, and check that the certificate is valid for the address in serverEndpoints",
   AddressNotAllowed:
-    'set serverEndpoints to an https URL without user, query or fragment; Purser does not connect to loopback, link-local, multicast or reserved addresses, or to metadata services',
+    'set serverEndpoints to an https URL without user, query or fragment; Purser connects to loopback addresses only with --allow-loopback, and never to link-local, multicast or reserved addresses, or to metadata services',
   ResponseUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
   Unreachable: 'check that the API server is running, and check the network between the API server and Purser',
   ProxyUnreachable: `check that the proxy is running, and check its certificate and ${PROXY_URL}`,

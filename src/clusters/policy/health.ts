@@ -6,9 +6,9 @@ import { ClusterConditionType as Type } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { findCondition, withCondition } from '../../kubernetes/conditions.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { clusterConditions, type Finding, type Findings, isSameFinding, probedTypes } from './conditions.ts';
+import { clusterConditions, type Finding, type Findings, isSameFinding, listProbedTypes } from './conditions.ts';
 
-/** A condition whose transitions are damped: `shown` changes only after two probes in a row. */
+/** A condition whose changes are damped: the status and reason of `shown` change only after two probes in a row contradict them. */
 export interface DampedCondition {
   readonly shown: Finding;
   /** Finding of the last probe if it differs from `shown`; undefined otherwise. */
@@ -35,8 +35,8 @@ export function isReadyInDoubt(health: Health): boolean {
 }
 
 /**
- * Returns whether a failed probe is retried immediately: Ready is unknown, as for a new cluster, or it is True and the last probe confirmed
- * it. For other clusters, the next scheduled probe is soon enough.
+ * Returns whether a failed probe is retried immediately: there is no finding for Ready yet, as for a new cluster, or Ready is True and the
+ * last probe confirmed it. For other clusters, the next scheduled probe is soon enough.
  */
 export function isProbeRetried(health: Health | undefined): boolean {
   const ready = health?.get(Type.ready);
@@ -48,7 +48,7 @@ export function isProbeRetried(health: Health | undefined): boolean {
  * unknown, because another release may have written the status; undefined if no condition is left.
  */
 export function parseHealth(conditions: readonly ClusterCondition[]): Health | undefined {
-  const parsed = probedTypes().flatMap((type) => {
+  const parsed = listProbedTypes().flatMap((type) => {
     const shown = parseFinding(conditions.find((condition) => condition.type === type));
     return shown === undefined ? [] : [[type, { shown }] as const];
   });
@@ -98,10 +98,10 @@ function isReason(text: string): text is ClusterReason {
 export const PROBE_INTERVAL_MS = 10_000;
 
 /**
- * Returns the time for which the condition Reachable=False still applies, in milliseconds; 0 without such a condition. The condition
- * applies for two probe intervals after its last heartbeat: the controller may have stopped, and the cluster may be reachable again.
+ * Returns the time for which the condition Reachable=False still applies, in milliseconds; 0 if it does not apply. The condition applies
+ * for two probe intervals after its last heartbeat: the controller may have stopped, and the cluster may be reachable again.
  */
-export function unreachableMs(cluster: Cluster, probeIntervalMs: number, now: number): number {
+export function computeUnreachableMs(cluster: Cluster, probeIntervalMs: number, now: number): number {
   const condition = findCondition(cluster, Type.reachable);
   if (condition?.status !== 'False') return 0;
   const leftMs = (parseTimestamp(condition.lastHeartbeatTime) ?? 0) + MAX_AGE_PROBES * probeIntervalMs - now;

@@ -12,7 +12,7 @@ export interface CredentialObservation {
   /** UID of the registered Secret. */
   readonly uid: string;
   readonly terms: RenewalTerms;
-  /** The latest token; undefined if the credential cannot be renewed. */
+  /** The latest token; undefined if the credential cannot be renewed, or if no registration is usable. */
   readonly token: TokenInUse | undefined;
   /** Record of the latest renewal; undefined before the first renewal, or if no registration is usable. */
   readonly record: RenewalRecord | undefined;
@@ -24,16 +24,16 @@ export interface CredentialObservation {
   readonly revokeRequest: string | undefined;
   /** True if the hub has lost the latest renewed token, which this process still has. */
   readonly isLost: boolean;
-  /** True if the cluster rejects the latest token. */
+  /** True if the status of a Cluster reports that the credential is rejected. */
   readonly isRejected: boolean;
   /** Interval of probes, in milliseconds. Every replica notices a renewed token within one interval. */
   readonly probeIntervalMs: number;
-  /** Start of the term. */
+  /** Start of the controller's term. */
   readonly startedAt: number;
   readonly history: CredentialHistory;
 }
 
-/** Earlier steps of this term. */
+/** State after earlier steps of this term. */
 export interface CredentialHistory {
   /** Digest of the registered token at the last renewal; empty before the first renewal, and after the renewed token was retired. */
   readonly renewedDigest: string;
@@ -83,7 +83,7 @@ export function planCredential(observation: CredentialObservation, now: number):
  * `remainingMs`, the remaining validity of the token, is positive, the delay is also at most a fifth of it, but never shorter than the
  * initial delay.
  */
-export function retryDelayMs(failures: number, remainingMs: number): number {
+export function computeRetryDelayMs(failures: number, remainingMs: number): number {
   const delayMs = computeExponentialMs(Math.max(failures - 1, 0), BACKOFF);
   return remainingMs > 0 ? Math.min(delayMs, Math.max(remainingMs / 5, BACKOFF.initialMs)) : delayMs;
 }
@@ -97,10 +97,11 @@ interface Step {
 /** Minimum time between two attempts, in milliseconds. */
 export const MIN_RETRY_MS = 10_000;
 const BACKOFF = { initialMs: MIN_RETRY_MS, maxMs: 600_000 };
-/** Period over which deletions that an earlier term has probably completed are spread, in milliseconds. */
+/** Period over which Purser spreads deletions that an earlier term has probably completed, in milliseconds. */
 const REPEAT_MS = 600_000;
-const PROBABLY_COMPLETED_MS = 600_000;
-/** Maximum time that a recorded renewal may be in the future, in milliseconds; a later one is from before the clock was set back. */
+/** Time within which a term has probably completed a due deletion, in milliseconds. */
+const COMPLETION_MS = 600_000;
+/** Maximum time by which a recorded renewal is in the future, in milliseconds, unless the clock was set back after the renewal. */
 const MAX_AHEAD_MS = 300_000;
 
 /**
@@ -168,7 +169,7 @@ function computeDeleteAt(
   // The clock was set back after the renewal.
   if (record === undefined || replacedAt > now + MAX_AHEAD_MS) return 0;
   const at = replacedAt + computeOverlapMs(terms, record.expiresAt - record.renewedAt, probeIntervalMs);
-  const isRepeated = at + PROBABLY_COMPLETED_MS < startedAt;
+  const isRepeated = at + COMPLETION_MS < startedAt;
   return isRepeated ? computeNextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
 }
 

@@ -1,5 +1,5 @@
 // Limits on the number of connections of a listener, and on the memory of their buffers. If too many connections wait without a request in
-// progress, the source address with the most waiting connections loses its oldest one, so that new connections are accepted.
+// progress, the source address with the most waiting connections loses one of them, so that new connections are accepted.
 
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -51,7 +51,7 @@ export class Connections {
     this.#limits = limits;
   }
 
-  /** Follows the connections of a server that does not listen yet. */
+  /** Limits the connections of a server that does not listen yet. */
   follow(server: Server): void {
     server.maxConnections = this.#limits.total;
     new Handshakes().follow(server);
@@ -60,15 +60,16 @@ export class Connections {
 
   /**
    * Counts a request as in progress until its response is closed. Returns false if the request must not be served, because its connection
-   * is closed or has too many requests in progress. In the second case, the connection is closed when those requests are complete. HTTP/2
-   * has its own limit. Connections are identified by their peer, because Node passes the TLS socket here, but the TCP socket to `#open`.
+   * is closed or has too many requests in progress. In the second case, the connection is closed once those requests are complete, or
+   * earlier if many more arrive. HTTP/2 has its own limit. Connections are identified by their peer, because Node passes the TLS socket
+   * here, but the TCP socket to `#open`.
    */
   begin(socket: Socket, response: ServerResponse): boolean {
     // Node also parses requests from bytes that it read before the connection was closed.
     if (socket.destroyed) return false;
     const connection = this.#byPeer.get(toPeerKey(socket));
     if (connection === undefined) return true;
-    if (!isHttp2(response) && (connection.active >= MAX_PIPELINED || connection.excess > 0)) return this.#exceed(connection);
+    if (!isHttp2(response) && (connection.active >= MAX_PIPELINED_REQUESTS || connection.excess > 0)) return this.#exceed(connection);
     connection.active += 1;
     this.#stopWaiting(connection);
     response.once('close', () => this.#end(connection, socket));
@@ -106,7 +107,7 @@ export class Connections {
    */
   #exceed(connection: Connection): false {
     connection.excess += 1;
-    if (connection.excess > MAX_EXCESS) connection.socket.destroy();
+    if (connection.excess > MAX_EXCESS_REQUESTS) connection.socket.destroy();
     return false;
   }
 
@@ -124,7 +125,7 @@ export class Connections {
     connection.buffer = 0;
     this.#waitingCount -= 1;
     const waiting = this.#waiting.get(connection.address);
-    if (waiting !== undefined && sizeOf(waiting) === 0) this.#waiting.delete(connection.address);
+    if (waiting !== undefined && countWaiting(waiting) === 0) this.#waiting.delete(connection.address);
   }
 
   /**
@@ -132,7 +133,7 @@ export class Connections {
    */
   #evict(newest?: Connection): void {
     let most: Waiting | undefined;
-    for (const waiting of this.#waiting.values()) if (most === undefined || sizeOf(waiting) > sizeOf(most)) most = waiting;
+    for (const waiting of this.#waiting.values()) if (most === undefined || countWaiting(waiting) > countWaiting(most)) most = waiting;
     const victim = most && (findOldest(most.silent, newest) ?? findOldest(most.idle, newest));
     if (victim !== undefined) this.#close(victim);
   }
@@ -159,16 +160,16 @@ function sumBuffers(connections: readonly Connection[]): number {
 }
 
 /** Maximum number of requests in progress on one HTTP/1.1 connection. Kubernetes clients, browsers and proxies send one at a time. */
-const MAX_PIPELINED = 32;
+const MAX_PIPELINED_REQUESTS = 32;
 /** Number of excess requests above which a connection is closed without waiting for the responses in progress. */
-const MAX_EXCESS = 32;
+const MAX_EXCESS_REQUESTS = 32;
 
 function findOldest(connections: ReadonlySet<Connection>, newest: Connection | undefined): Connection | undefined {
   for (const connection of connections) if (connection !== newest) return connection;
   return undefined;
 }
 
-function sizeOf({ silent, idle }: Waiting): number {
+function countWaiting({ silent, idle }: Waiting): number {
   return silent.size + idle.size;
 }
 
@@ -185,18 +186,18 @@ const writeBytes = new WeakMap<Socket, number>();
 const readBytes = new WeakMap<Socket, number>();
 
 /** Maximum size of a buffer that is not recorded, in bytes: such a buffer is part of the expected memory of every connection. */
-const SMALL_BYTES = 16_384;
+const SMALL_BUFFER_BYTES = 16_384;
 /** Size of the read buffer that Node keeps after a request with a long body, in bytes. */
 const READ_BYTES = 65_536;
 
 /** Records a write to a connection. */
 export function recordWrite(socket: Socket, bytes: number): void {
-  if (bytes > SMALL_BYTES && bytes > (writeBytes.get(socket) ?? 0)) writeBytes.set(socket, bytes);
+  if (bytes > SMALL_BUFFER_BYTES && bytes > (writeBytes.get(socket) ?? 0)) writeBytes.set(socket, bytes);
 }
 
 /** Records the body of a request. `bytes` is Infinity if its length is unknown. */
 export function recordBody(socket: Socket, bytes: number): void {
-  if (bytes > SMALL_BYTES) readBytes.set(socket, READ_BYTES);
+  if (bytes > SMALL_BUFFER_BYTES) readBytes.set(socket, READ_BYTES);
 }
 
 /** Returns the size of the large buffers of a connection, in bytes. */

@@ -58,7 +58,7 @@ export class Http2Limit {
 
   /**
    * Returns the oldest connection that can give way: of this address if it has reached its limit, otherwise of the address with the most
-   * connections that can give way.
+   * connections that can give way. Returns undefined if there is none.
    */
   #findReplaceable(address: string): LimitedConnection | undefined {
     if (this.#isAddressFull(address)) return filterReplaceable(this.#byAddress.get(address))[0];

@@ -27,7 +27,7 @@ const RETRY_AFTER_SECONDS = 1;
 export class SeatQueue {
   readonly #limits: SeatLimits;
   readonly #tenants = new Map<string, TenantQueue>();
-  /** Tenants with waiting requests, in rotation: the tenant that has waited longest since its last seat is first. */
+  /** Tenants with waiting requests, in rotation; the tenant with the next turn is first. */
   readonly #rotation = new Set<string>();
   #active = 0;
   #waiting = 0;

@@ -71,10 +71,11 @@ export class ServingTurns {
 /** Maximum number of handshakes that start in one turn of the event loop. A handshake takes about a millisecond. */
 const MAX_HANDSHAKES = 4;
 /**
- * Maximum number of consecutive turns in which Node accepts a connection and no handshake starts. Node accepts one connection per turn of
- * the event loop. Turns without handshakes are short, so all connections that the kernel has queued soon take part in the rotation.
+ * Maximum number of consecutive turns in which Node accepts a connection before handshakes start, including the turn in which they start.
+ * Node accepts one connection per turn of the event loop. Turns without handshakes are short, so all connections that the kernel has queued
+ * soon take part in the rotation.
  */
-const MAX_ACCEPTING = 32;
+const MAX_ACCEPTING_TURNS = 32;
 
 /**
  * Starts the TLS handshakes of new connections, for one source address after another. A handshake takes more time than most requests: if
@@ -110,7 +111,7 @@ export class Handshakes {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      if (this.#hasAccepted && ++this.#accepting < MAX_ACCEPTING) this.#hasAccepted = false;
+      if (this.#hasAccepted && ++this.#accepting < MAX_ACCEPTING_TURNS) this.#hasAccepted = false;
       else this.#startNext();
       if (!this.#waiting.isEmpty) this.#schedule();
     });

@@ -26,7 +26,7 @@ interface Tenant {
 
 const LIMITS: UnreadEventsLimits = { perTenant: 4 << 20, total: 32 << 20 };
 /** Time for a client to read an event while other watches wait, in milliseconds. Afterwards, the watch of the client is closed. */
-const STALLED_MS = 10_000;
+const MAX_UNREAD_MS = 10_000;
 
 export class UnreadEvents {
   readonly #clock: Clock;
@@ -114,7 +114,7 @@ export class UnreadEvents {
   #closeStalledLater(): void {
     if (this.#isArmed) return;
     this.#isArmed = true;
-    this.#clock.wakeAfter(STALLED_MS / 2, () => {
+    this.#clock.wakeAfter(MAX_UNREAD_MS / 2, () => {
       this.#isArmed = false;
       if (![...this.#tenants.values()].some(({ waiting }) => waiting.size > 0)) return;
       this.#closeStalled();
@@ -125,6 +125,6 @@ export class UnreadEvents {
   #closeStalled(): void {
     const now = this.#clock.monotonic();
     const unread = [...this.#tenants.values()].flatMap((tenant) => [...tenant.unread]);
-    for (const [writer, { since }] of unread) if (now - since >= STALLED_MS) writer.destroy();
+    for (const [writer, { since }] of unread) if (now - since >= MAX_UNREAD_MS) writer.destroy();
   }
 }

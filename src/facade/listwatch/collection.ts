@@ -64,7 +64,7 @@ export class Item implements VisibleObject {
   }
 }
 
-/** Returns the text in its own buffer. A buffer from Node's pool of 64 kB would keep the pool in memory as long as the log has the item. */
+/** Returns the text in its own buffer. A buffer from Node's shared pool would keep the pool in memory as long as the log has the item. */
 function toOwnBuffer(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
@@ -95,14 +95,14 @@ export class Collection {
   }
 
   get(key: string): Item | undefined {
-    const block = this.blocks[this.#blockOf(key)];
+    const block = this.blocks[this.#findBlock(key)];
     const found = block?.items[block.findLowerBound(key)];
     return found?.key === key ? found : undefined;
   }
 
   /** Returns a collection that contains `item`, in place of any item with the same key. */
   with(item: Item): Collection {
-    const at = this.#blockOf(item.key);
+    const at = this.#findBlock(item.key);
     const block = this.blocks[at];
     if (block === undefined) return new Collection([new Block([item])]);
     const position = block.findLowerBound(item.key);
@@ -112,7 +112,7 @@ export class Collection {
 
   without(key: string): Collection {
     if (this.get(key) === undefined) return this;
-    const at = this.#blockOf(key);
+    const at = this.#findBlock(key);
     const { items } = this.blocks[at] as Block;
     return this.#replaceBlock(
       at,
@@ -126,7 +126,7 @@ export class Collection {
    */
   withAll(changes: ReadonlyMap<string, Item | undefined>): Collection {
     if (this.blocks.length === 0) return Collection.of([...changes.values()].filter((item) => item !== undefined));
-    const keys = Map.groupBy(changes.keys(), (key) => this.#blockOf(key));
+    const keys = Map.groupBy(changes.keys(), (key) => this.#findBlock(key));
     return new Collection(
       this.blocks.flatMap((block, at) => {
         const added = keys.get(at)?.flatMap((key) => changes.get(key) ?? []);
@@ -137,7 +137,7 @@ export class Collection {
 
   /** Yields the items whose keys are not less than `start`. */
   *from(start: string): Generator<Item> {
-    for (let at = this.#blockOf(start); at < this.blocks.length; at++) {
+    for (let at = this.#findBlock(start); at < this.blocks.length; at++) {
       const block = this.blocks[at] as Block;
       for (let position = block.findLowerBound(start); position < block.items.length; position++) {
         yield block.items[position] as Item;
@@ -147,8 +147,8 @@ export class Collection {
 
   /**
    * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the number of visible
-   * names. If the caller sees everything, or if there are more names than items, names in any namespace, or cluster sets, the cost also
-   * grows with the collection.
+   * names. The cost also grows with the collection if the caller sees everything, if there are more names than items, or if a name stands
+   * for objects in any namespace or for a cluster set.
    */
   findVisible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#findVisibleIn(namespace, visibility, start);
@@ -173,8 +173,8 @@ export class Collection {
 
   /** Yields the items of visible cluster sets. */
   *#findMembers(visibility: Visibility, start: string): Generator<Item> {
-    for (let at = this.#blockOf(start); at < this.blocks.length; at++) {
-      for (const item of (this.blocks[at] as Block).membersOf(visibility)) if (item.key >= start) yield item;
+    for (let at = this.#findBlock(start); at < this.blocks.length; at++) {
+      for (const item of (this.blocks[at] as Block).findMembers(visibility)) if (item.key >= start) yield item;
     }
   }
 
@@ -203,7 +203,7 @@ export class Collection {
   }
 
   /** Returns the index of the last block that can hold the key. */
-  #blockOf(key: string): number {
+  #findBlock(key: string): number {
     let low = 0;
     let high = this.blocks.length;
     while (low < high) {
@@ -242,7 +242,7 @@ class Block {
   }
 
   /** Returns the items of visible cluster sets, sorted by key. */
-  membersOf(visibility: Visibility): readonly Item[] {
+  findMembers(visibility: Visibility): readonly Item[] {
     this.#byClusterSet ??= Map.groupBy(this.items, ({ clusterSetName }) => clusterSetName);
     const members = [...this.#byClusterSet].flatMap(([name, items]) => (name !== undefined && visibility.includes(name) ? [items] : []));
     return members.length === 1 ? (members[0] ?? []) : members.flat().sort((a, b) => compareKeys(a.key, b.key));

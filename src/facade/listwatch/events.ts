@@ -1,5 +1,6 @@
-// The events of a watch: from the log, or from a replay of initial objects, or of objects that become visible or hidden. If several events
-// belong to one version, only the last one carries a version that callers can resume from; this does not apply to initial events.
+// The events of a watch: changes from the log, or a replay of the initial objects or of the objects that become visible or hidden. If
+// several events belong to one version, only the last one carries a version that callers can resume from. Initial events carry the versions
+// of their objects.
 
 import { NOT_RESUMABLE, type Visibility } from '../../access/visibility.ts';
 import type { ServedKind } from '../../kubernetes/kind.ts';
@@ -67,10 +68,10 @@ export function createPlainForm(kind: ServedKind): EventForm {
 export type ConvertedLines = BoundedCache<Buffer>;
 
 /** Maximum number of cached lines. A line can be as long as an object. */
-const MAX_CONVERTED = 16;
+const MAX_CONVERTED_LINES = 16;
 
 export function createConvertedLines(): ConvertedLines {
-  return new BoundedCache(MAX_CONVERTED);
+  return new BoundedCache(MAX_CONVERTED_LINES);
 }
 
 /** Returns the form of events with tables or with metadata. Only the first event of a watch contains the columns of the table. */
@@ -115,8 +116,8 @@ function createBookmark({ group, version, kind }: ServedKind, resourceVersion: s
 }
 
 /**
- * Returns the next piece of the log, or 'expired' if the log has a gap. Skips events up to the revision `ahead`, because the caller has
- * already received them.
+ * Returns the next piece of the log, or 'expired' if changes after the revision `ahead` may be missing in the log. Skips events up to this
+ * revision, because the caller has already received them.
  */
 export function readLog(history: History, from: number, filter: EventFilter, ahead: number): EventLines | 'expired' {
   const lines = new Lines(filter);
@@ -160,7 +161,7 @@ export interface ReplayOptions {
   readonly onEnd?: () => void;
 }
 
-/** Many events of one version, encoded piece by piece as the client reads. */
+/** Initial events, or the events of a change to the visibility, encoded piece by piece as the client reads. */
 export class Replay {
   readonly #events: Iterator<ItemEvent>;
   readonly #options: ReplayOptions;
@@ -176,13 +177,13 @@ export class Replay {
     const lines = new Lines(filter);
     for (let next = this.#events.next(); next.done !== true; next = this.#events.next()) {
       if (filter.selects(next.value.item)) {
-        if (this.#held !== undefined) lines.add(this.#held, this.#versionOf(this.#held, NOT_RESUMABLE));
+        if (this.#held !== undefined) lines.add(this.#held, this.#formatVersion(this.#held, NOT_RESUMABLE));
         this.#held = next.value;
       }
       if (lines.size >= PIECE_BYTES) return { lines: lines.all, isLast: false };
     }
     const { version, isInitial, hasBookmark } = this.#options;
-    if (this.#held !== undefined) lines.add(this.#held, this.#versionOf(this.#held, version.fingerprint));
+    if (this.#held !== undefined) lines.add(this.#held, this.#formatVersion(this.#held, version.fingerprint));
     if (hasBookmark) lines.addBookmark(formatFacadeVersion(version), isInitial);
     return { lines: lines.all, isLast: true };
   }
@@ -191,7 +192,7 @@ export class Replay {
     this.#options.onEnd?.();
   }
 
-  #versionOf({ item }: ItemEvent, fingerprint: number): string {
+  #formatVersion({ item }: ItemEvent, fingerprint: number): string {
     const { version, isInitial } = this.#options;
     return isInitial ? formatFacadeVersionAt(item.revision, version) : formatFacadeVersion({ ...version, fingerprint });
   }

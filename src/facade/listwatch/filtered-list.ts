@@ -34,7 +34,7 @@ export interface ListDescription<T extends ApiObject> {
   readonly columns: readonly PrinterColumn[];
   /** Public fields that field selectors can use, besides name and namespace; none by default. */
   readonly selectableFields?: SelectableKind['selectableFields'];
-  /** True if annotations with public prefixes are public; by default, no annotation is public. */
+  /** True if annotations with the configured prefixes are public; by default, no annotation is public. */
   readonly hasAnnotations?: boolean;
   /** Returns the approximate size of the public form in memory, in bytes. */
   readonly weightOf: (object: T) => number;

@@ -13,7 +13,7 @@ import type { Clock } from '../../std/clock.ts';
 import { Collection, type Item } from './collection.ts';
 import { formatFacadeVersionAt, parseFacadeVersion } from './version.ts';
 
-/** A change to one object at a revision. */
+/** A change to one object at a revision. If the hub was listed again without changes, `before` and `after` are undefined. */
 export interface Entry {
   readonly revision: number;
   readonly before: Item | undefined;
@@ -29,7 +29,8 @@ export interface Entry {
 export interface HistoryOptions {
   readonly clock: Clock;
   /**
-   * Number of changes to which the log is cut when it has a quarter more. Old changes, and changes beyond `maxWeight`, are dropped earlier.
+   * Number of changes to which the log is cut when it contains more than this number plus a quarter. Old changes, and changes beyond
+   * `maxWeight`, are dropped earlier.
    */
   readonly capacity: number;
   /** Maximum total size of the changes in the log, in bytes; 32 MB by default. Bounds the memory that users can fill with large labels. */
@@ -62,13 +63,13 @@ interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
 
 const MAX_WEIGHT = 32e6;
 /**
- * Time after a change during which callers can resume from a version before it, in milliseconds; the same as in Kubernetes. A new
- * permission also covers this period: a new owner of a namespace can list objects that were deleted from it earlier.
+ * Maximum age of a change in the log, in milliseconds; the same as in Kubernetes. A new permission also covers the log: a new owner of a
+ * namespace can list objects that were recently deleted from the namespace.
  */
 const MAX_AGE_MS = 300_000;
 const WAIT_MS = 3_000;
 /** Maximum number of restored collections that are kept. Each shares unchanged objects and blocks with the current one. */
-const MAX_RESTORED = 4;
+const MAX_RESTORED_COLLECTIONS = 4;
 
 /** Returns the error for a list whose objects this replica has not received yet. */
 export function notListedYet(plural: string): StatusError {
@@ -85,7 +86,7 @@ export class History {
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
   /** Recently restored collections by position. All pages of one list need the same position. */
-  readonly #restored = new BoundedCache<Collection, number>(MAX_RESTORED);
+  readonly #restored = new BoundedCache<Collection, number>(MAX_RESTORED_COLLECTIONS);
   /** Sum of the weights of the entries. */
   #weight = 0;
   /** Position of the first entry that is kept. */
@@ -144,7 +145,7 @@ export class History {
     if (this.#revision === 0) throw notListedYet(plural);
   }
 
-  /** Waits until the log reaches the revision of a version. Throws 504 with the current version after the timeout. */
+  /** Waits until the log reaches the revision of a version. Throws 504 with the current version after the timeout or an abort. */
   async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: VersionWait): Promise<void> {
     const { revision } = parseFacadeVersion(version);
     if (revision <= this.#revision) return;
@@ -280,7 +281,7 @@ export function hasGap({ gapSince, revision }: Entry, since: number): boolean {
   return gapSince !== undefined && gapSince < since && since < revision;
 }
 
-/** Returns the size of the object that an entry adds, in bytes; 0 for a deletion. An earlier entry usually counts the replaced object. */
+/** Returns the size of the object after a change, in bytes; 0 for a deletion. The object before it is usually part of an earlier entry. */
 function weightOf(entry: Entry | undefined): number {
   return entry?.after?.weight ?? 0;
 }

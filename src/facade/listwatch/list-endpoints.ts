@@ -39,7 +39,10 @@ export interface ListEndpoints {
   readonly routes: readonly Route[];
   /** Returns the number of open watches. */
   countWatches(): number;
-  /** Follows the hub, beginning with the objects in the store. Unsubscribing ends all watches. Must be called once. */
+  /**
+   * Follows the hub until unsubscribed; unsubscribing ends all watches. Must be called once. A list on demand follows the hub only while
+   * callers use the list.
+   */
   run(): Subscription;
 }
 
@@ -48,7 +51,7 @@ const HISTORY_CAPACITY = 16_384;
 const MAX_SALT = 2 ** 31;
 /** Limits on the bytes of responses in progress: eight large lists of one tenant, and 128 in total. */
 const RESPONSE_LIMITS: ConcurrencyLimits = { perTenant: 8 * RESERVED_BYTES, total: 128 * RESERVED_BYTES };
-/** Limits on initial events in progress. The limits on watches also limit the number of waiting replays. */
+/** Limits on watches that send initial events at the same time. The limits on watches also limit the number of waiting ones. */
 const REPLAY_LIMITS: SeatLimits = {
   perTenant: 8,
   total: 64,

@@ -38,16 +38,16 @@ export interface ListDeps {
 }
 
 /** Size of a list above which the connection is closed after the response, in bytes. */
-const LARGE_BYTES = 1 << 20;
+const LARGE_LIST_BYTES = 1 << 20;
 /**
  * Size above which a response reserves memory until it has been sent, in bytes. The limit on requests in progress bounds the memory of
  * shorter responses.
  */
-const SMALL_BYTES = 32 * 1024;
+const SMALL_RESPONSE_BYTES = 32 * 1024;
 /** Memory of a response that is written in slices, in bytes: a slice, and its encrypted copy. */
 export const RESERVED_BYTES = 256 * 1024;
 /** Maximum size of a list in compact JSON that is written in one piece, in bytes; a longer list is written in slices. */
-const WHOLE_BYTES = 256 * 1024;
+const MAX_WHOLE_BYTES = 256 * 1024;
 /**
  * Size above which a list in one piece is compressed if the client accepts gzip, in bytes. A list in slices is compressed for such a client
  * regardless of its size.
@@ -63,8 +63,8 @@ const CONVERTED_LENGTH = 32 * 1024;
 /** Time after which encoding pauses for other requests, in milliseconds. */
 const ENCODE_MS = 5;
 const COMMA = Buffer.from(',');
-const VARY = { vary: 'Authorization, Accept, Accept-Encoding' };
-const ZIPPED = { 'content-encoding': 'gzip' };
+const VARY_HEADER = { vary: 'Authorization, Accept, Accept-Encoding' };
+const GZIP_HEADER = { 'content-encoding': 'gzip' };
 
 /** Returns a list, or one page of it. */
 export async function listObjects(deps: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
@@ -105,7 +105,7 @@ export async function getObject(deps: ListDeps, request: FacadeRequest): Promise
   if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
   const object = item.at(formatFacadeVersionAt(item.revision, visibility));
   const reply = createTextReply(200, encodeObject(object, view), representation);
-  return { ...reply, headers: { ...reply.headers, ...VARY }, ...reserve(deps, request, (reply.body as string).length) };
+  return { ...reply, headers: { ...reply.headers, ...VARY_HEADER }, ...reserve(deps, request, (reply.body as string).length) };
 }
 
 /** Returns the requested view of objects. Throws 400 for an unsupported view. */
@@ -125,12 +125,12 @@ async function createPlainReply(deps: ListDeps, request: FacadeRequest, linked: 
   await encodeItems(linked.page, deps.clock);
   const body = new ListBody(deps.listing, linked);
   const { length } = body;
-  if (length <= WHOLE_BYTES)
+  if (length <= MAX_WHOLE_BYTES)
     return createWholeReply(deps, request, { body: Buffer.concat([...body], length), contentType: 'application/json' });
   return createSlicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
 }
 
-/** Encodes the items that no response has contained so far. Lets other requests run in the meantime: ten thousand items take a second. */
+/** Encodes the items that have not been encoded yet. Pauses for other requests after every ENCODE_MS. */
 async function encodeItems({ whole, items }: Page, clock: Clock): Promise<void> {
   let startedAt = clock.monotonic();
   for (const { bytes } of whole?.blocks ?? items) {
@@ -152,7 +152,7 @@ async function createConvertedReply(deps: ListDeps, request: FacadeRequest, conv
   const list = { ...page, items, revision: formatFacadeVersion(version), selfLink };
   const pieces = formatList(encodeListParts(list, view), representation);
   const { contentType } = representation;
-  const length = lengthOf(page);
+  const length = computeLength(page);
   if (length <= CONVERTED_LENGTH) return createWholeReply(deps, request, { body: [...pieces].join(''), contentType });
   return createSlicedReply(deps, request, { slices: joinSlices(pieces), contentType, length, isExact: false });
 }
@@ -173,10 +173,10 @@ function createSlicedReply(deps: ListDeps, request: FacadeRequest, sliced: Slice
   const isZipped = acceptsGzip(request.header('accept-encoding'));
   const size = isExact ? { 'content-length': String(length) } : {};
   // Closes the connection after a large list: the TLS buffer of an open connection keeps the size of the connection's largest write.
-  const ending = length > LARGE_BYTES ? { connection: 'close' } : {};
+  const ending = length > LARGE_LIST_BYTES ? { connection: 'close' } : {};
   return {
     status: 200,
-    headers: { 'content-type': contentType, ...VARY, ...(isZipped ? ZIPPED : size), ...ending },
+    headers: { 'content-type': contentType, ...VARY_HEADER, ...(isZipped ? GZIP_HEADER : size), ...ending },
     write: (response) => writeSlices(isZipped ? compress(slices) : slices, response, deps.clock),
     ...reserve(deps, request, Math.min(length, RESERVED_BYTES)),
   };
@@ -190,13 +190,13 @@ interface WholeBody {
 async function createWholeReply(deps: ListDeps, request: FacadeRequest, { body, contentType }: WholeBody): Promise<FacadeReply> {
   const reserved = reserve(deps, request, body.length);
   const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request.header('accept-encoding'));
-  const headers = { 'content-type': contentType, ...VARY, ...(isZipped && ZIPPED) };
+  const headers = { 'content-type': contentType, ...VARY_HEADER, ...(isZipped && GZIP_HEADER) };
   return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body, ...reserved };
 }
 
-/** Reserves the memory of a response until it has been sent. Throws 429 above the limits. */
+/** Reserves the memory of a response above SMALL_RESPONSE_BYTES until the response has been sent. Throws 429 above the limits. */
 function reserve({ responseBytes }: ListDeps, request: FacadeRequest, bytes: number): Pick<FacadeReply, 'onClosed'> {
-  return bytes > SMALL_BYTES ? { onClosed: responseBytes.acquire(request, bytes) } : {};
+  return bytes > SMALL_RESPONSE_BYTES ? { onClosed: responseBytes.acquire(request, bytes) } : {};
 }
 
 /** The slices of a list as compact JSON. A slice is created when it is written, so that a stalled reader keeps only one in memory. */
@@ -211,7 +211,7 @@ class ListBody {
     this.#page = page;
     this.#head = Buffer.from(`{"apiVersion":"${group}/${version}","items":[`);
     this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${encodeGoJson(createListMetadata(page, selfLink))}}\n`);
-    this.length = this.#head.length + lengthOf(page) + this.#tail.length;
+    this.length = this.#head.length + computeLength(page) + this.#tail.length;
   }
 
   *[Symbol.iterator](): Generator<Buffer> {
@@ -231,7 +231,7 @@ function createListMetadata(page: Page, selfLink: string): Readonly<Record<strin
 }
 
 /** Returns the length of the items with commas between them, in bytes. */
-function lengthOf({ whole, items }: Page): number {
+function computeLength({ whole, items }: Page): number {
   const lengths = whole ? whole.blocks.map(({ bytes }) => bytes.length) : items.map(({ bytes }) => bytes.length + COMMA.length);
   return Math.max(lengths.reduce((sum, length) => sum + length, 0) - COMMA.length, 0);
 }

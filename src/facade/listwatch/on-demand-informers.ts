@@ -6,7 +6,7 @@ import { type ApiObject, type Resource, type Role, type RoleBinding, RoleBinding
 import type { NamespacedMeta, StoredIdentity } from '../../api/wire.ts';
 import { combineInformers, createReducedInformer, type InformerOptions } from '../../kube/informer.ts';
 import { type NamespaceBudget, recordBytes } from '../../kube/namespace-bytes.ts';
-import { digestOf } from '../../std/digest.ts';
+import { computeDigest } from '../../std/digest.ts';
 import type { OnDemandInformers } from './on-demand.ts';
 
 export interface OnDemandInformersOptions extends Pick<InformerOptions<ApiObject>, 'client' | 'clock' | 'random'> {
@@ -47,13 +47,13 @@ export function createOnDemandInformers<T extends ApiObject>(
 }
 
 /** Maximum number of namespaces over their budget that are reported for each resource. */
-const MAX_REPORTED = 100;
+const MAX_REPORTED_NAMESPACES = 100;
 
-/** Returns a function that reports each namespace once, and at most MAX_REPORTED namespaces. */
+/** Returns a function that reports each namespace once, and at most MAX_REPORTED_NAMESPACES namespaces. */
 function reportOnce(report: (namespace: string) => void): (namespace: string) => void {
   const reported = new Set<string>();
   return (namespace) => {
-    if (reported.has(namespace) || reported.size === MAX_REPORTED) return;
+    if (reported.has(namespace) || reported.size === MAX_REPORTED_NAMESPACES) return;
     reported.add(namespace);
     report(namespace);
   };
@@ -74,7 +74,7 @@ const BINDING_BUDGET: NamespaceBudget<RoleBinding> = { bytes: 16 << 20, small: 0
 const BINDING_BYTES = 256;
 const SUBJECT_BYTES = 256;
 
-/** Maximum length of a name. The hub does not limit the names of Roles and RoleBindings. */
+/** Maximum length of the name of a Role or a RoleBinding, in characters; the hub has no limit. */
 const MAX_NAME_LENGTH = 253;
 
 /** Returns the part of a Role that grants a permission. A Role with an overlong name grants nothing. */
@@ -103,7 +103,7 @@ function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): St
  * hub contain no percent sign.
  */
 function toIdentity({ name, namespace, uid, resourceVersion }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
-  return { name: isOverlong(name) ? `%${digestOf(name)}` : name, namespace, uid, resourceVersion };
+  return { name: isOverlong(name) ? `%${computeDigest(name)}` : name, namespace, uid, resourceVersion };
 }
 
 function isOverlong(name: string): boolean {

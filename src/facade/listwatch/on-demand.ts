@@ -24,18 +24,18 @@ export interface OnDemandOptions<T extends ApiObject> extends Omit<ListEndpoints
 }
 
 /** Time without requests and watches before the informers stop, in milliseconds. */
-const IDLE_MS = 600_000;
+const MAX_IDLE_MS = 600_000;
 /** Maximum time that a request waits for the first list of the hub, in milliseconds. */
 const WAIT_MS = 5_000;
 /** Maximum age of the last event of an informer, in milliseconds. The hub sends a bookmark about every minute. */
-const STALE_MS = 300_000;
-/** Delay before clients retry if the hub forbids an informer, in seconds; the informers do not start again earlier. */
+const MAX_EVENT_AGE_MS = 300_000;
+/** Delay before clients retry if the hub forbids an informer, and before stopped informers start again, in seconds. */
 const FORBIDDEN_RETRY_S = 30;
 
 /**
  * Creates the endpoints of a list. The first request starts the informers, and with them a period that ends after ten minutes without use.
  * The period and its watches also end if, after the first list, the hub forbids an informer or sends an informer no event for five minutes:
- * otherwise, withdrawn permissions would stay in effect. Callers cannot resume watches of an earlier period.
+ * otherwise, withdrawn permissions would stay in effect.
  */
 export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions<T>): ListEndpoints {
   const { list: listing, clock } = options;
@@ -55,7 +55,7 @@ export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions
   const stopIfOver = (current: Period<T>) => {
     const { remainingMs } = current;
     if (remainingMs <= 0) stop();
-    else cancelCheck = clock.wakeAfter(Math.min(remainingMs, STALE_MS), () => stopIfOver(current));
+    else cancelCheck = clock.wakeAfter(Math.min(remainingMs, MAX_EVENT_AGE_MS), () => stopIfOver(current));
   };
   const start = () => {
     const started = new Period(options, onForbidden);
@@ -117,7 +117,7 @@ class Period<T extends ApiObject> {
   get remainingMs(): number {
     const now = this.#options.clock.monotonic();
     if (this.listWatch.countWatches() > 0) this.#usedAt = now;
-    return Math.min(this.#usedAt + IDLE_MS, ...this.#eventAt.values().map((at) => at + STALE_MS)) - now;
+    return Math.min(this.#usedAt + MAX_IDLE_MS, ...this.#eventAt.values().map((at) => at + MAX_EVENT_AGE_MS)) - now;
   }
 
   /**

@@ -2,9 +2,9 @@
 
 import { Visibility } from '../../access/visibility.ts';
 import {
+  computePageLimit,
   continueTokenExpired,
   listExpired,
-  pageLimitOf,
   parseContinueToken,
   parseListVersion,
   requiresExactVersion,
@@ -42,7 +42,7 @@ export function parseQuery({ params, query }: Pick<FacadeRequest, 'params' | 'qu
 }
 
 export interface Page {
-  /** The collection if the page contains all of it, so that shared bytes are sent; undefined otherwise. */
+  /** Collection that is sent as a whole, from shared bytes; undefined if `items` are sent. */
   readonly whole: Collection | undefined;
   /** Items of the page; empty if `whole` is defined. */
   readonly items: readonly Item[];
@@ -80,11 +80,11 @@ export async function readPage(history: History, request: PageRequest): Promise<
     namespace,
     selection,
     start: token === undefined ? '' : `${toKeyPrefix(namespace)}${token.start}`,
-    limit: pageLimitOf(options),
+    limit: computePageLimit(options),
   };
   if (!isPinned) return createPage(history.collection, { ...range, version: currentVersion(visibility, requested) });
   // If the visible names have changed since the first page, the pages together would be inconsistent.
-  const collection = findCollection(history, requested, { visibility, isSameView: token !== undefined || history.isLocal });
+  const collection = findCollection(history, requested, { visibility, requiresSameView: token !== undefined || history.isLocal });
   if (collection === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   return createPage(collection, { ...range, version: { ...requested, fingerprint: visibility.fingerprint } });
 }
@@ -95,14 +95,14 @@ interface View {
    * True if the version must have the fingerprint of `visibility`. Local versions of other replicas have another fingerprint, because each
    * replica uses its own salt.
    */
-  readonly isSameView: boolean;
+  readonly requiresSameView: boolean;
 }
 
 /**
  * Returns the objects at a past version, or undefined if the version is unknown. The result is empty for a caller who may see no object.
  */
-function findCollection(history: History, requested: FacadeVersion, { visibility, isSameView }: View): Collection | undefined {
-  if (isSameView && requested.fingerprint !== visibility.fingerprint) return undefined;
+function findCollection(history: History, requested: FacadeVersion, { visibility, requiresSameView }: View): Collection | undefined {
+  if (requiresSameView && requested.fingerprint !== visibility.fingerprint) return undefined;
   const position = history.findPositionAfter(requested.revision);
   if (position === undefined) return undefined;
   return visibility.isNothing ? Collection.empty : history.at(position);

@@ -4,8 +4,8 @@ import { type Fields, isFields } from '../../kubernetes/object.ts';
 import type { OpenApiSchema, Properties } from '../openapi-schemas.ts';
 
 /**
- * Returns a schema that allows only the fields at these paths, such as `status.conditions.type`. Each path must end at a field without
- * properties. Throws for a path that the schema does not have.
+ * Returns a schema that allows only the fields at these paths, such as `status.conditions.type`. Throws for a path that the schema does
+ * not have, or that ends at a field with properties.
  */
 export function restrictSchema(schema: OpenApiSchema, paths: readonly string[]): OpenApiSchema {
   const { items, properties, required = [], ...rest } = schema;
@@ -38,9 +38,9 @@ export function pickBySchema(value: unknown, schema: OpenApiSchema): unknown {
 }
 
 function pickProperties(value: Fields, { properties, additionalProperties: values }: OpenApiSchema): Fields {
-  const schemaOf = (name: string) => (properties === undefined ? values || undefined : ownProperty(properties, name));
+  const findSchema = (name: string) => (properties === undefined ? values || undefined : ownProperty(properties, name));
   const picked = Object.entries(value).map(([name, field]) => {
-    const schema = schemaOf(name);
+    const schema = findSchema(name);
     return [name, schema && pickBySchema(field, schema)] as const;
   });
   return Object.fromEntries(picked.filter(([, field]) => isDefined(field))) as Fields;

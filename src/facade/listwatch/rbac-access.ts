@@ -1,5 +1,5 @@
-// The objects that each caller may see, by RBAC or because another authorizer allows the caller to list all objects. Lists, pages, single
-// objects and watches use these permissions. Watches are notified of changes.
+// The objects that each caller may see, by RBAC or because another authorizer allows the caller to list all objects. Watches are notified
+// of changes.
 
 import type { Subscription } from 'rxjs';
 import { isAllowed, type ReviewAttributes } from '../../access/hub-review.ts';
@@ -11,7 +11,7 @@ import type { Clock } from '../../std/clock.ts';
 import { SingleFlight } from '../../std/single-flight.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
-/** Receives the new visibility. */
+/** Listener that receives each new visibility. */
 type OnVisibilityChange = (visibility: Visibility) => void;
 
 interface ListPermissionReviewsOptions {
@@ -24,8 +24,8 @@ export interface RbacAccessOptions extends ListPermissionReviewsOptions, RbacInf
   readonly random: () => number;
 }
 
-/** Minimum duration of an update of viewers after which updates pause, in milliseconds. */
-const SHORT_MS = 1;
+/** Duration below which no pause follows an update of viewers, in milliseconds. */
+const SHORT_UPDATE_MS = 1;
 /** Time after which a pause interrupts an update of viewers, in milliseconds. */
 const MAX_UPDATE_MS = 10;
 /** Duration of a pause, as a multiple of the duration of the update, and its maximum in milliseconds. */
@@ -48,7 +48,7 @@ export class RbacAccess {
   readonly #salted = new WeakMap<Visibility, Visibility>();
 
   /**
-   * `permission` allows a caller to see the named objects. A caller that may list the resource sees all objects. A salt other than 0
+   * A caller sees the objects for which RBAC grants `permission`, or all objects if the caller may list them all. A salt other than 0
    * changes all fingerprints.
    */
   constructor(options: RbacAccessOptions, permission: Permission, salt = 0) {
@@ -67,7 +67,7 @@ export class RbacAccess {
     return running;
   }
 
-  /** Returns the objects that a caller may see now. Throws 503 if the review fails. */
+  /** Returns the objects that a caller may see now. Throws 503 if a SubjectAccessReview is needed and fails. */
   async findVisibility(user: User): Promise<Visibility> {
     this.#updateViewer(user);
     if (this.#findByRules(user).isEverything || (await this.#reviews.allows(user))) return this.#everything;
@@ -155,7 +155,7 @@ export class RbacAccess {
     }
     const durationMs = clock.monotonic() - startedAt;
     const pauseMs = Math.min(durationMs * PAUSE_FACTOR, MAX_PAUSE_MS);
-    this.#cancelPause = durationMs < SHORT_MS ? undefined : clock.wakeAfter(pauseMs, () => this.#updateViewers());
+    this.#cancelPause = durationMs < SHORT_UPDATE_MS ? undefined : clock.wakeAfter(pauseMs, () => this.#updateViewers());
   }
 
   #markOutdated(): void {
@@ -183,7 +183,8 @@ interface ViewerOptions {
 }
 
 /**
- * Interval between reviews after a negative decision, in milliseconds. It delays only permissions that authorizers other than RBAC grant.
+ * Maximum interval between reviews after a negative decision, in milliseconds. The interval delays only permissions that authorizers other
+ * than RBAC grant.
  */
 const RECHECK_DENIED_MS = 30_000;
 /** Validity of a positive decision while reviews fail, in milliseconds. */
@@ -228,7 +229,7 @@ class Viewer {
     };
   }
 
-  /** Updates the visibility if RBAC grants different objects than at the last update, unless another authorizer may allow all objects. */
+  /** Applies a change to the objects that RBAC grants. A caller who sees all objects continues to see them until a review. */
   update(): void {
     const before = this.#rules;
     const now = this.#readRules();
@@ -286,8 +287,8 @@ interface Decision {
 
 const CACHE_MS = 10_000;
 /** Maximum delay before the hub itself applies a change to its rules, in milliseconds. */
-const UNSETTLED_MS = 2_000;
-/** Cache time of a positive decision for UNSETTLED_MS after a change to the rules, in milliseconds. */
+const HUB_DELAY_MS = 2_000;
+/** Cache time of a positive decision for HUB_DELAY_MS after a change to the rules, in milliseconds. */
 const UNSETTLED_CACHE_MS = 250;
 const MAX_DECISIONS = 10_000;
 
@@ -355,6 +356,6 @@ class ListPermissionReviews {
   #validMs({ allowed, requestedAt }: Decision): number {
     if (!allowed) return CACHE_MS;
     if (requestedAt < this.#unsettledAt) return 0;
-    return requestedAt < this.#unsettledAt + UNSETTLED_MS ? UNSETTLED_CACHE_MS : CACHE_MS;
+    return requestedAt < this.#unsettledAt + HUB_DELAY_MS ? UNSETTLED_CACHE_MS : CACHE_MS;
   }
 }

@@ -39,7 +39,8 @@ export class TokenChecks {
   }
 
   /**
-   * Calls `end` when the caller's token is no longer valid, or checks have failed for 30 s, unless the returned function is called first.
+   * Calls `end` once the token is no longer valid for the same user, or checks have failed for 30 s, unless the returned function is called
+   * first.
    */
   join(caller: Caller, end: () => void): () => void {
     const check = this.#findOrStartCheck(caller);

@@ -49,8 +49,8 @@ export class CallerVersions {
   readonly #latest = new BoundedCache<FacadeVersion>(MAX_CALLERS);
 
   /**
-   * Returns the version of a caller's view at a revision, and stores it as the caller's latest version. The version is never earlier than
-   * the one that the caller sent.
+   * Returns the version of a caller's view at a revision, and stores it as the caller's latest version. The version is not earlier than
+   * the version that the caller sent, unless this replica has not reached the revision of the sent version.
    */
   next({ username }: User, visibility: Visibility, revision: number, sent?: FacadeVersion): FacadeVersion {
     const latest = this.#latest.get(username);
@@ -71,8 +71,8 @@ function chooseEmptyRevision(latest: FacadeVersion | undefined, { fingerprint }:
 }
 
 /**
- * Returns the version of a view. The version is never earlier than the caller's latest version at this replica, or than the one that the
- * caller sent.
+ * Returns the version of a view. The version is not earlier than the caller's latest version at this replica, or than the version that the
+ * caller sent, if these have the same revision.
  */
 function toNextVersion(
   latest: FacadeVersion | undefined,

@@ -52,7 +52,7 @@ const BOOKMARK_INTERVAL_MS = 60_000;
 const LAST_BOOKMARK_MS = 2_000;
 const MAX_DURATION_MS = 3_600_000;
 
-/** Returns a stream of events from the requested version. Throws errors that precede the response; sends 410 and 504 as ERROR events. */
+/** Returns a stream of events from the requested version. Sends 410 and 504 as ERROR events; throws other errors before the response. */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
   const { listing, history, access, clock, plain, watchLimiter, watchLimits } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
@@ -163,7 +163,7 @@ function enforceReplayRate(stream: BodyStream, clock: Clock, onEnd: () => void):
   };
 }
 
-/** Waits for a version; returns the Status of the error if it is not reached in time. */
+/** Waits for a version. Returns the Status of a 504 if the version is not reached in time. */
 async function waitForVersion(history: History, version: bigint, wait: VersionWait): Promise<Status | undefined> {
   try {
     await history.waitFor(version, wait);

@@ -50,7 +50,7 @@ interface SharedPiece extends Pick<EventLines, 'next'> {
 /** Time after which writing to all watches pauses for other requests, in milliseconds. */
 const SLICE_MS = 10;
 
-/** All watches. Changes within one turn of the event loop are written to each watch together. */
+/** All watches of a list. Changes within one turn of the event loop are written to each watch together. */
 export class Watchers {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #watchers = new Set<Watcher>();
@@ -152,7 +152,7 @@ export class Watcher implements StreamSource, EventWriter {
   setVisibility(now: Visibility): void {
     this.pump();
     if (this.#isOver) return;
-    // A client that lags behind must list again, because this replica does not know which events the client has received.
+    // A client that lags behind must list again: the events below assume that the client has the current objects.
     if (this.#isBehind) return this.expire();
     const { history, sendsBookmarks, currentVersion } = this.#options;
     const events = compareVisibility(history.collection, this.#visibility, now);
@@ -161,7 +161,7 @@ export class Watcher implements StreamSource, EventWriter {
     this.pump();
   }
 
-  /** Sends a bookmark if the log has reached a later revision than the caller can resume from. */
+  /** Sends a bookmark if no event is pending and the log has reached a later revision than the caller can resume from. */
   sendBookmark(): void {
     const { history, sendsBookmarks, form, stream, currentVersion } = this.#options;
     if (this.#isOver || !sendsBookmarks || this.#isBehind || stream.isBlocked || history.revision <= this.#sentRevision) return;

@@ -13,10 +13,13 @@ export function createManagedTokenInformers(options: OnDemandInformersOptions): 
   return createOnDemandInformers({ resource: ManagedTokens, permission, reduce: toListed, budget: LISTED_BUDGET }, options);
 }
 
-/** Maximum size of a listed ManagedToken as JSON, in bytes. The limits in the CRD are lower, but do not cover labels. */
+/** Size as JSON above which a ManagedToken is listed without labels, annotations and condition messages, in bytes. */
 const MAX_LISTED_BYTES = 16_384;
 
-/** Budget for the ManagedTokens in a namespace. Those over the budget are listed without labels, annotations and condition messages. */
+/**
+ * Budget for the ManagedTokens in each namespace. If a namespace exceeds the budget, its largest ManagedTokens are listed without labels,
+ * annotations and condition messages.
+ */
 const LISTED_BUDGET: NamespaceBudget<ManagedToken> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub };
 
 /** Returns the public fields of a ManagedToken, or its stub if they are too large. */

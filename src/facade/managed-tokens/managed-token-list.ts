@@ -11,7 +11,7 @@ import { pickBySchema, restrictSchema } from '../listwatch/public-schema.ts';
 
 /**
  * Paths of the public fields. Callers have permission to read the ManagedToken on the hub, so its spec and its condition messages are not
- * secret. The list omits the fields of the status that only Purser uses.
+ * secret. The list omits requests, digests and anchors in the status, which callers do not need.
  */
 export const PUBLIC_FIELDS = [
   'spec.clusterName',
@@ -58,7 +58,7 @@ export const PUBLIC_FIELDS = [
 const { apiVersion: _, kind: __, metadata: ___, ...described } = ManagedTokenSchema.properties;
 const { properties: schemas = {} } = restrictSchema({ type: 'object', properties: described }, PUBLIC_FIELDS);
 
-/** Memory of the public form in addition to its JSON text, in bytes. */
+/** Approximate memory that a listed ManagedToken takes in addition to the length of its JSON, in bytes. */
 const BASE_WEIGHT = 1_000;
 
 export const MANAGED_TOKEN_LIST = createFilteredList<ManagedToken>({

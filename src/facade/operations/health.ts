@@ -16,7 +16,7 @@ export interface HealthChecks {
   readonly readyz: readonly Check[];
 }
 
-/** Returns the response for /livez, /readyz and the paths of their checks, or undefined for any other path. */
+/** Returns the response for /livez, /readyz and the paths of their checks, 404 for an unknown check, or undefined for any other path. */
 export function createHealthReply(health: HealthChecks, path: string, query: URLSearchParams): Reply | undefined {
   const [, endpoint = '', name, ...more] = path.split('/');
   if ((endpoint !== 'livez' && endpoint !== 'readyz') || more.length > 0) return undefined;
@@ -24,10 +24,10 @@ export function createHealthReply(health: HealthChecks, path: string, query: URL
   if (name === undefined || name === '') return runChecks(endpoint, checks, query);
   const check = checks.find((each) => each.name === name);
   if (check === undefined) return createPlainTextReply(404, '404 page not found\n');
-  return check.passes() ? createPlainTextReply(200, 'ok') : createPlainTextReply(500, `internal server error: ${WITHHELD}\n`);
+  return check.passes() ? createPlainTextReply(200, 'ok') : createPlainTextReply(500, `internal server error: ${WITHHELD_REASON}\n`);
 }
 
-const WITHHELD = 'reason withheld';
+const WITHHELD_REASON = 'reason withheld';
 
 function runChecks(endpoint: string, checks: readonly Check[], query: URLSearchParams): Reply {
   const excluded = new Set(query.getAll('exclude'));
@@ -43,4 +43,4 @@ function runChecks(endpoint: string, checks: readonly Check[], query: URLSearchP
 
 const OK = { sign: '[+]', text: 'ok' };
 const EXCLUDED = { sign: '[+]', text: 'excluded: ok' };
-const FAILED = { sign: '[-]', text: `failed: ${WITHHELD}` };
+const FAILED = { sign: '[-]', text: `failed: ${WITHHELD_REASON}` };

@@ -73,7 +73,7 @@ const WRONG_HOST = 'The Host header does not name the loopback interface. Use lo
 const NOT_FOUND = createPlainTextReply(404, '404 page not found\n');
 /** Maximum number of scrapes in progress; additional ones are rejected with 503. */
 const MAX_SCRAPES = 4;
-const TOO_MANY = 'too many scrapes in progress, please try again';
+const TOO_MANY_SCRAPES = 'too many scrapes in progress, please try again';
 
 async function createOperationsServer(
   options: OperationsOptions,
@@ -124,14 +124,14 @@ class Requests {
   async #scrape(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { admit, metrics } = this.#options;
     const disconnected = new AbortController();
-    if (this.#metricsRequests >= MAX_METRICS_REQUESTS) throw serviceUnavailable(TOO_MANY, 1);
+    if (this.#metricsRequests >= MAX_METRICS_REQUESTS) throw serviceUnavailable(TOO_MANY_SCRAPES, 1);
     this.#metricsRequests += 1;
     response.once('close', () => {
       this.#metricsRequests -= 1;
       disconnected.abort();
     });
     await admit?.(request, disconnected.signal);
-    if (this.#scrapes >= MAX_SCRAPES) throw serviceUnavailable(TOO_MANY, 1);
+    if (this.#scrapes >= MAX_SCRAPES) throw serviceUnavailable(TOO_MANY_SCRAPES, 1);
     this.#scrapes += 1;
     try {
       const isZipped = acceptsGzip(request.headersDistinct['accept-encoding']?.join());

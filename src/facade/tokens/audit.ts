@@ -14,11 +14,12 @@ import { createAuditLogger, type Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { FacadeRequest } from '../request.ts';
 
-/** Fields of a token request for its audit line. Those after `target` are undefined until the body is decoded. */
+/** Fields of a token request for its audit line. The fields after `target` are undefined until the body is decoded. */
 export interface AuditedRequest {
   readonly target: IssueTarget;
   readonly audiences?: readonly string[];
   readonly expirationSeconds?: number | bigint;
+  /** Kind and name of the bound object, separated by a slash; undefined if the request has none. */
   readonly boundObject?: string;
 }
 
@@ -35,7 +36,7 @@ export interface AuditOptions {
 }
 
 /** Limit on audit lines for requests without an authenticated caller. Any client can send such requests. */
-const UNAUTHENTICATED = { perSecond: 10, burst: 100 };
+const UNAUTHENTICATED_LIMIT = { perSecond: 10, burst: 100 };
 const MAX_LISTED = 16;
 const MAX_CHARS = 256;
 
@@ -48,7 +49,7 @@ export class Audit {
 
   constructor({ log, clock, metrics }: AuditOptions) {
     this.#metrics = metrics;
-    this.#unauthenticated = new TokenBucket(clock, UNAUTHENTICATED);
+    this.#unauthenticated = new TokenBucket(clock, UNAUTHENTICATED_LIMIT);
     this.#log = createAuditLogger(log);
   }
 
@@ -68,7 +69,7 @@ export class Audit {
     this.#log.info(toLine('dry run', toLoggedRequest(request), audited), 'token request checked');
   }
 
-  /** Records the error that was returned to the caller; `cause` is the underlying failure. */
+  /** Records the error that the caller receives; `cause` is the underlying failure. */
   recordRejected(request: FacadeRequest, audited: AuditedRequest, rejection: unknown, cause: unknown): void {
     const logged = this.#logRejection(toLoggedRequest(request), audited, rejection);
     if (logged === undefined) return;

@@ -32,7 +32,7 @@ export interface AuthorizerOptions {
 /** Authorizes callers of the façade. Decisions are cached for ten seconds. */
 export class Authorizer {
   readonly #options: AuthorizerOptions;
-  /** Decisions by user, cluster set and service account. The set is part of the key, so that a change to the set requires new reviews. */
+  /** Decisions by user, cluster set and service account. A Cluster that joins another set requires new reviews. */
   readonly #decisions: ExpiringCache<boolean>;
   /** The name that was allowed last, by the same keys as `#decisions`. */
   readonly #allowedAs = new BoundedCache<string>(MAX_NAMES);
@@ -42,7 +42,7 @@ export class Authorizer {
     this.#decisions = new ExpiringCache({ clock: options.clock, ttlMs: TTL_MS, maxEntries: MAX_DECISIONS });
   }
 
-  /** Resolves if the user is permitted to issue a token for this service account. Otherwise throws 403, or 503 if the review fails. */
+  /** Throws 403 if the user may not issue a token for the target, 503 if a review fails, or the reason of the aborted signal. */
   async authorize(user: User, target: ReviewedTarget, signal: AbortSignal): Promise<void> {
     const key = `${computeUserKey(user)}/${target.clusterSet}/${toExactName(target)}`;
     // Several requests may wait for one review, so none of them can cancel it.
@@ -69,7 +69,7 @@ const TTL_MS = 10_000;
 const MAX_DECISIONS = 50_000;
 const MAX_NAMES = 10_000;
 
-/** Returns the error that the target cluster would return. Its message ends with the permission that is missing on the hub. */
+/** Returns the error that the target cluster would return, with the permission that is missing on the hub. */
 function forbidden({ username }: User, target: IssueTarget, protection: string): Error {
   const attributes = {
     type: 'resource',

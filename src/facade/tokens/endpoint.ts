@@ -6,7 +6,7 @@ import type { IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
 import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
-import { unreachableMs } from '../../clusters/policy/health.ts';
+import { computeUnreachableMs } from '../../clusters/policy/health.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { createTextReply, type Reply } from '../../kubernetes/reply.ts';
 import { checkVirtualForm, encodeVirtualObject } from '../../kubernetes/representation.ts';
@@ -42,7 +42,7 @@ import type { ParsedTokenRequest, TokenRequestParser } from './request-parser.ts
 export interface TokenEndpointOptions {
   readonly authorizer: Authorizer;
   readonly clients: ClusterClients;
-  /** Returns a Cluster and Purser's credential for it, or undefined if the Cluster does not exist. */
+  /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist or is being deleted. */
   readonly findRegistration: (cluster: string) => RegisteredCluster | undefined;
   readonly parser: TokenRequestParser;
   readonly audit: Audit;
@@ -110,7 +110,8 @@ class Issuance {
   }
 
   /**
-   * Authorizes the caller for the cluster in its current set. Returns the registered cluster, or undefined if the Cluster does not exist.
+   * Authorizes the caller for the cluster in its current set. Returns the registered cluster; undefined if the Cluster does not exist or is
+   * being deleted.
    */
   async #authorize(): Promise<RegisteredCluster | undefined> {
     const { authorizer, findRegistration } = this.#options;
@@ -130,7 +131,7 @@ class Issuance {
     await recheckToken(this.#request);
     const registration = await this.#authorize();
     if (registration === undefined) throw new IssueError('ClusterNotFound');
-    const retryAfterMs = unreachableMs(registration.cluster, probeIntervalMs, clock.now());
+    const retryAfterMs = computeUnreachableMs(registration.cluster, probeIntervalMs, clock.now());
     if (retryAfterMs > 0) throw new IssueError('ClusterUnreachable', '', { retryAfterMs });
     return await clients.use(registration, async (target) => {
       const source = target.forFacade();
@@ -173,7 +174,7 @@ async function issueAndCheckUid(
   try {
     return await issueTokenWithBody(source, expected, body, signal);
   } catch (error) {
-    // An older kube-apiserver ignores the UID in the request. The token that it has issued is discarded here.
+    // A kube-apiserver before 1.34 ignores the UID in the request. Discards the token that the server has issued.
     if (error instanceof IssueError && error.reason === 'ServiceAccountRecreated' && error.status === undefined) {
       const { accountUID: uid = 'unknown' } = error;
       checkUid(tokenRequest, { ...expected, uid });
@@ -222,7 +223,7 @@ interface DryRunOptions {
 }
 
 /**
- * Returns the response to a dry run after all checks that are possible without a token: the target would issue one even in a dry run.
+ * Checks a token request without sending it to the target, which would issue a token even in a dry run. Returns the response to the caller.
  * Throws an IssueError, or the StatusError that the target would return.
  */
 async function dryRun(posted: ParsedTokenRequest, options: DryRunOptions): Promise<KubeObject> {

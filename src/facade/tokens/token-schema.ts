@@ -40,24 +40,24 @@ const CORE_API_VERSION = '^(/?[^/]*|[^/]*(/[^/]*){2,})$';
 /** Pattern of an object name that can be a path segment. */
 const PATH_SEGMENT = '^(?!\\.{1,2}$)[^/%]+$';
 
-const REPEATED = 'Repeated in the response; otherwise ignored.';
+const REPEATED_FIELD = 'Repeated in the response; otherwise ignored.';
 
 /** Descriptions of the metadata of a request. */
 const METADATA = {
   name: 'Name of the service account; must match the path if set.',
-  generateName: REPEATED,
+  generateName: REPEATED_FIELD,
   namespace: 'Namespace of the service account; must match the path if set.',
-  selfLink: REPEATED,
-  uid: 'UID of the service account. If set, no token is issued for another service account of the same name.',
-  resourceVersion: REPEATED,
-  generation: REPEATED,
+  selfLink: REPEATED_FIELD,
+  uid: 'UID of the service account. If set, no token is returned for another service account of the same name.',
+  resourceVersion: REPEATED_FIELD,
+  generation: REPEATED_FIELD,
   creationTimestamp: 'Ignored.',
-  deletionTimestamp: REPEATED,
-  deletionGracePeriodSeconds: REPEATED,
-  labels: REPEATED,
-  annotations: REPEATED,
-  ownerReferences: `At most 1000 items. ${REPEATED}`,
-  finalizers: REPEATED,
+  deletionTimestamp: REPEATED_FIELD,
+  deletionGracePeriodSeconds: REPEATED_FIELD,
+  labels: REPEATED_FIELD,
+  annotations: REPEATED_FIELD,
+  ownerReferences: `At most 1000 items. ${REPEATED_FIELD}`,
+  finalizers: REPEATED_FIELD,
 };
 
 /** Descriptions of the metadata of a response. */
@@ -65,7 +65,7 @@ const RESPONSE_METADATA: typeof METADATA = {
   ...(Object.fromEntries(Object.keys(METADATA).map((name) => [name, 'As in the request.'])) as typeof METADATA),
   name: 'Name of the service account.',
   namespace: 'Namespace of the service account.',
-  uid: 'UID of the service account; the value from the request if Purser cannot determine the UID, for example in a dry run.',
+  uid: 'UID of the service account; the value from the request if Purser cannot determine the UID, as in some dry runs.',
   creationTimestamp: 'Time of the response.',
 };
 
@@ -142,14 +142,14 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
   const metadata = describeProperties(propertiesOf(toResponseSchema(OBJECT_META)), RESPONSE_METADATA);
   const isServed = (name: string) => name === 'name' || name === 'namespace' || name === 'creationTimestamp';
   return describeObject(`Response to a token request, in ${API_VERSION}.`, {
-    apiVersion: describeEnum(API_VERSION, [API_VERSION]),
-    kind: describeEnum(KIND, [KIND]),
+    apiVersion: describeEnum('API version of the response.', [API_VERSION]),
+    kind: describeEnum('Kind of the response.', [KIND]),
     metadata: describeObject(
       'Metadata of the service account and of the request.',
       metadata,
       Object.keys(metadata).filter((name) => !isServed(name)),
     ),
-    spec: describeObject('Effective request.', {
+    spec: describeObject('Audiences, lifetime and bound object of the token.', {
       audiences: { type: 'array', items: { type: 'string' }, minItems: 1, description: AUDIENCES },
       expirationSeconds: {
         ...expirationSeconds,

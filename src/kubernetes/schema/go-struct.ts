@@ -53,7 +53,7 @@ export function raw(extra: Extra = {}): Schema {
   return { ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
 }
 
-/** Declares a slice; atomic under server-side apply unless `extra` names another list type. */
+/** Declares a slice. Server-side apply treats the slice as atomic unless `extra` contains a list type or a patch strategy. */
 export function list(items: Schema, extra: Extra = {}): Schema {
   return { type: 'array', items, ...extra, go: { type: `[]${goTypeOf(items)}` } };
 }

@@ -2,11 +2,11 @@
 
 /** Returns the canonical form of a standard base64 text, or throws an Error with Go's message. */
 export function canonicalizeBase64(text: string): string {
-  if (!WELL_FORMED.test(text)) checkQuanta(Buffer.from(text));
+  if (!WELL_FORMED_TEXT.test(text)) checkQuanta(Buffer.from(text));
   return Buffer.from(text, 'base64').toString('base64');
 }
 
-const WELL_FORMED = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
+const WELL_FORMED_TEXT = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 const PADDING = 0x3d;
 
 /** Throws Go's error for the first byte that Go rejects. */

@@ -4,7 +4,7 @@ import { type StatusError, statusError } from '../status.ts';
 import { trimSpaces } from './accept.ts';
 import type { MediaType } from './negotiate.ts';
 
-const CONSUMED = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const CONSUMED_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 const CUSTOM_PATCHES = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'] as const;
 const BUILT_IN_PATCHES = [
   'application/json-patch+json',
@@ -24,7 +24,7 @@ export function parseBodyMediaType(contentType: string | undefined): BodyMediaTy
   if (mediaType === 'application/json') return 'json';
   if (mediaType === 'application/yaml') return 'yaml';
   if (mediaType === 'application/vnd.kubernetes.protobuf') return 'protobuf';
-  throw unknownFormat(CONSUMED);
+  throw unknownFormat(CONSUMED_TYPES);
 }
 
 /** Returns the media type of a request body. Throws a StatusError (415) for an unknown type, and for a compressed or non-UTF-8 body. */
@@ -34,7 +34,7 @@ export function parsePlainBodyMediaType(contentType: string | undefined, content
   const [, charset = ''] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '') ?? [];
   const isPlain = /^(identity)?$/i.test(contentEncoding) && /^(utf-?8|us-ascii)?$/i.test(charset);
   const mediaType = parseBodyMediaType(contentType);
-  if (!isPlain) throw unknownFormat(CONSUMED);
+  if (!isPlain) throw unknownFormat(CONSUMED_TYPES);
   return mediaType;
 }
 

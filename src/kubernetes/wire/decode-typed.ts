@@ -15,7 +15,7 @@ export interface DecodedValue {
   readonly strictErrors: readonly string[];
 }
 
-/** Decodes a document by its schema, or throws an Error with Go's message for a wrong type. */
+/** Decodes a document by its schema, or throws an Error with Go's message. */
 export function decodeTyped(node: JsonNode, schema: Schema): DecodedValue {
   return new TypedDecoder().decode(node, schema);
 }
@@ -33,11 +33,11 @@ class TypedDecoder {
   }
 
   /**
-   * Decodes a value. `previous` is the value of an earlier occurrence of the field: Go decodes into that value. A null keeps the previous
-   * value, except for a reference.
+   * Decodes a value. `previous` is the value of an earlier occurrence of the field: Go decodes into that value. A null keeps a previous
+   * scalar or struct, and removes any other previous value.
    */
   #value(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
-    const go = schema.go ?? UNTYPED;
+    const go = schema.go ?? UNTYPED_FIELD;
     if (node.type === 'null') return isReference(schema, go) ? undefined : previous;
     if (go.codec === 'bytes') return this.#bytes(node, go, position);
     if (go.codec !== undefined) return decodeSelf(node, go.codec, position);
@@ -49,7 +49,7 @@ class TypedDecoder {
 
   #struct(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
     if (node.type !== 'object') return this.#mismatch(node, schema, position);
-    const { properties = {}, go = UNTYPED } = schema;
+    const { properties = {}, go = UNTYPED_FIELD } = schema;
     // Decodes in place: with a copy for each repetition of a field, decoding would take quadratic time.
     const result: Record<string, Value | undefined> = isFields(previous) ? previous : {};
     const seen = new Set<string>();
@@ -120,7 +120,7 @@ class TypedDecoder {
     }
   }
 
-  #mismatch(node: JsonNode, { go = UNTYPED }: Schema, position: Position): undefined {
+  #mismatch(node: JsonNode, { go = UNTYPED_FIELD }: Schema, position: Position): undefined {
     return this.#fail(() => typeMismatch(nodeTypeOf(node), go.type, position));
   }
 
@@ -137,7 +137,7 @@ class TypedDecoder {
   }
 }
 
-const UNTYPED: GoField = { type: 'interface {}' };
+const UNTYPED_FIELD: GoField = { type: 'interface {}' };
 const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
   int32: (text) => isInteger(text, 32),
   int64: (text) => isInteger(text, 64),

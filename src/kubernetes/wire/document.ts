@@ -15,7 +15,7 @@ export interface TypedDocument {
   readonly yamlDuplicates?: string;
 }
 
-/** Decodes a body. Throws an Error with Kubernetes' message, or 413 for YAML (other than JSON) that exceeds `yamlLimits`. */
+/** Decodes a body. Throws an Error for an invalid body, and 413 for YAML (other than JSON) above `yamlLimits.maxBytes`. */
 export function readDocument(body: Uint8Array, mediaType: MediaType, yamlLimits?: YamlLimits): TypedDocument {
   const { node, duplicates } =
     mediaType === 'yaml' ? parseYaml(body, yamlLimits) : { node: rethrowAsParseError(() => parseJson(body)), duplicates: undefined };

@@ -23,18 +23,18 @@ interface DeclaredField {
   readonly encode: (value: unknown) => string | undefined;
 }
 
-const DECLARED = new WeakMap<Schema, readonly DeclaredField[]>();
+const DECLARED_FIELDS = new WeakMap<Schema, readonly DeclaredField[]>();
 
 /** Returns the fields of a schema, computed once per schema, because lists encode thousands of objects with them. */
 function declaredFieldsOf(schema: Schema): readonly DeclaredField[] {
-  const known = DECLARED.get(schema);
+  const known = DECLARED_FIELDS.get(schema);
   if (known !== undefined) return known;
   const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => ({
     name,
     key: `${encodeGoJsonString(name)}:`,
     encode: (value: unknown) => (isEmpty(value, field) ? encodeEmpty(value, field) : encodeValue(value, field)),
   }));
-  DECLARED.set(schema, fields);
+  DECLARED_FIELDS.set(schema, fields);
   return fields;
 }
 

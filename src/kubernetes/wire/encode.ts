@@ -75,7 +75,7 @@ export function formatBody(text: string, { mediaType, pretty }: BodyFormat): str
   return pretty ? indentJson(text) : `${text}\n`;
 }
 
-/** Converts JSON of any depth to YAML. The JSON must come from the server itself. */
+/** Converts JSON to YAML. The JSON must come from the server itself, because the depth is not limited. */
 export function jsonToYaml(text: string): string {
   return encodeYaml(toValue(parseJson(Buffer.from(text), Number.POSITIVE_INFINITY)));
 }

@@ -41,7 +41,7 @@ function formatUtc(seconds: number): string {
 interface ParsedTime {
   /** Seconds since 1970, UTC. */
   readonly seconds: number;
-  /** Digits of the fraction, for a layout with a fraction. */
+  /** Digits of the fraction; empty if there is none. */
   readonly fraction: string;
 }
 
@@ -93,7 +93,7 @@ class TimeParser {
     return value;
   }
 
-  /** Parses the fraction. The layout of MicroTime requires six digits; the other one accepts and ignores any number of them. */
+  /** Parses the fraction. The layout of MicroTime requires six digits; the layout of Time accepts any number of digits, or no fraction. */
   #fraction(): string {
     const exact = this.#layout === RFC3339_MICRO;
     const [match, digits] = (exact ? /^[.,](\d{6})/ : /^[.,](\d+)/).exec(this.#rest) ?? [];

@@ -21,8 +21,8 @@ export type JsonScalar =
   | { readonly type: 'null' };
 
 /**
- * Maximum depth of nested lists and objects in a request. Go allows 10,000; some functions recurse, and twice this depth would overflow
- * the stack.
+ * Maximum depth of nested lists and objects in a request. Go allows 10,000, but some functions of Purser recurse, and would overflow the
+ * stack.
  */
 export const MAX_DEPTH = 1000;
 

@@ -38,7 +38,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 };
 
-/** An open list or object, with the key of its next value. */
+/** An open list, or an open object with the key of its next value. */
 type Open =
   | { readonly type: 'array'; readonly items: JsonNode[] }
   | { readonly type: 'object'; readonly entries: JsonEntry[]; key: string };

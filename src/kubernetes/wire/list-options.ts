@@ -22,8 +22,8 @@ export function parseListOptions(query: URLSearchParams): ListOptions {
 }
 
 /**
- * Validates options; throws a StatusError (422) if they are contradictory. In the result, `sendInitialEvents` is also set for a watch that
- * starts with the existing objects by default. `watch` is true for a watch request, by its query or by its path.
+ * Validates options; throws a StatusError (422) if they are invalid. In the result, `sendInitialEvents` and `resourceVersionMatch` are also
+ * set for a watch that starts with the existing objects by default. `watch` is true for a watch request, by its query or by its path.
  */
 export function validateListOptions(options: ListOptions, { watch }: { readonly watch: boolean }): ListOptions {
   const effective = watch ? withInitialEvents(options) : options;

@@ -58,7 +58,7 @@ export function negotiate(preferences: Preferences, endpoint: NegotiatedEndpoint
 
 /** Returns whether kube-apiserver would respond with protobuf. */
 function acceptsProtobuf({ accept = '' }: Preferences, allows: Allows): boolean {
-  return parseAccept(accept).some((clause) => clause.subtype === 'vnd.kubernetes.protobuf' && allows(requestedFormOf(clause)));
+  return parseAccept(accept).some((clause) => clause.subtype === 'vnd.kubernetes.protobuf' && allows(parseRequestedForm(clause)));
 }
 
 /**
@@ -124,15 +124,15 @@ export type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', 
 /** Decides whether the requested form is available. */
 type Allows = (requested: Requested) => boolean;
 
-function requestedFormOf(clause: AcceptClause): Requested {
-  return { as: requestedConversionOf(clause), serverVersion: parameterOf(clause, 'sv') };
+function parseRequestedForm(clause: AcceptClause): Requested {
+  return { as: parseRequestedConversion(clause), serverVersion: parameterOf(clause, 'sv') };
 }
 
 function findAcceptable(preferences: Preferences, allows: Allows): Representation | undefined {
   const { accept = '' } = preferences;
   const clauses = accept === '' ? ANYTHING : parseAccept(accept);
   for (const clause of clauses) {
-    const form = requestedFormOf(clause);
+    const form = parseRequestedForm(clause);
     const mediaType = MEDIA_TYPES.find((each) => matches(clause, each));
     if (mediaType === undefined || !allows(form)) continue;
     const { as } = form;
@@ -151,7 +151,7 @@ function matches(clause: AcceptClause, mediaType: MediaType): boolean {
   return (type === 'application' && (subtype === mediaType || subtype === '*')) || (type === '*' && subtype === '*');
 }
 
-function requestedConversionOf(clause: AcceptClause): RequestedConversion | undefined {
+function parseRequestedConversion(clause: AcceptClause): RequestedConversion | undefined {
   if (!['as', 'g', 'v'].some((name) => clause.params.has(name))) return undefined;
   const kind = parameterOf(clause, 'as');
   // Returns the constant, because a substring would keep the whole header in memory during a watch.

@@ -24,7 +24,7 @@ function decode(bytes: Buffer, replacement: string): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
   let text = '';
   for (let at = 0; at < bytes.length; ) {
-    const length = sequenceLengthOf(bytes[at] ?? 0);
+    const length = computeSequenceLength(bytes[at] ?? 0);
     const sequence = bytes.subarray(at, at + length);
     const valid = sequence.length === length && isUtf8(sequence);
     text += valid ? sequence.toString('utf8') : replacement;
@@ -33,7 +33,7 @@ function decode(bytes: Buffer, replacement: string): string {
   return text;
 }
 
-function sequenceLengthOf(lead: number): number {
+function computeSequenceLength(lead: number): number {
   if (lead < 0xc0) return 1;
   if (lead < 0xe0) return 2;
   return lead < 0xf0 ? 3 : 4;

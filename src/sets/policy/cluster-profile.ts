@@ -13,7 +13,7 @@ import { ClusterConditionType, Profile } from '../../api/names.ts';
 import { ClusterReason, ProfileReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
-import { digestOf } from '../../std/digest.ts';
+import { computeDigest } from '../../std/digest.ts';
 import { encodeGoJson } from '../../std/go-text.ts';
 import { toSentence } from '../../std/sentence.ts';
 
@@ -55,8 +55,8 @@ export function toDesiredProfile(cluster: Stored<Cluster>, access: ClusterAccess
 }
 
 /**
- * Returns the health of the control plane as the Cluster reports it, without heartbeats and without the message of the condition, which
- * contains addresses; empty if the Cluster has no Ready condition.
+ * Returns the health of the control plane as the Cluster reports it, without heartbeats and without the message of the condition, which may
+ * contain addresses; empty if the Cluster has no Ready condition.
  */
 function toHealth(cluster: Stored<Cluster>): readonly ClusterProfileCondition[] {
   const ready = findCondition(cluster, ClusterConditionType.ready);
@@ -93,11 +93,11 @@ export function digestStoredProfile({ metadata, spec, status }: ClusterProfile):
 /** Returns the digests of a ClusterProfile to publish. */
 export function digestDesiredProfile({ labels, spec, status }: DesiredProfile): ProfileDigests {
   const main = [labels[Profile.managerLabel], spec.displayName, spec.clusterManager.name];
-  return { main: digestOf(encodeGoJson(main)), status: digestStatus(status) };
+  return { main: computeDigest(encodeGoJson(main)), status: digestStatus(status) };
 }
 
 function digestStatus({ version, conditions, accessProviders }: ClusterProfileStatus): string {
-  return digestOf(encodeGoJson([version?.kubernetes, conditions?.find(isOwnCondition), accessProviders?.find(isOwnProvider)]));
+  return computeDigest(encodeGoJson([version?.kubernetes, conditions?.find(isOwnCondition), accessProviders?.find(isOwnProvider)]));
 }
 
 function isOwnCondition({ type }: ClusterProfileCondition): boolean {

@@ -111,7 +111,7 @@ export function isControlledBy({ metadata: { ownerReferences = [] } }: ApiObject
 }
 
 /** Returns the rollout of the current template; `now` is its start if it is new. */
-export function rolloutOf({ spec, status }: StoredSet, now: string): Rollout {
+export function resolveRollout({ spec, status }: StoredSet, now: string): Rollout {
   const digest = digestTemplate(spec.template);
   const known = status?.rollout;
   return known?.templateDigest === digest ? known : { templateDigest: digest, startTime: now };
@@ -180,12 +180,12 @@ function failedSince(token: StoredToken, { startTime }: Rollout): boolean {
   return ready?.status === 'False' && (parseTimestamp(ready.lastTransitionTime) ?? 0) >= (parseTimestamp(startTime) ?? 0);
 }
 
-/** Orders ManagedTokens that are not ready last: they must not delay the others. */
+/** Orders members by readiness: those whose ManagedToken is not ready come last, because they must not delay the others. */
 function byReadiness(a: Member, b: Member): number {
-  return readinessRankOf(a) - readinessRankOf(b);
+  return computeReadinessRank(a) - computeReadinessRank(b);
 }
 
-function readinessRankOf({ token }: Member): number {
+function computeReadinessRank({ token }: Member): number {
   return token !== undefined && readyConditionOf(token)?.status === 'True' ? 0 : 1;
 }
 

@@ -1,6 +1,6 @@
 // Limit on the removal of ManagedTokens of a set: a mistake in labels or in a selector must not remove most tokens of a fleet.
 
-import { digestOf } from '../../std/digest.ts';
+import { computeDigest } from '../../std/digest.ts';
 
 export interface Removals {
   /** UIDs of the ManagedTokens to remove, without those whose removal was confirmed earlier. */
@@ -45,6 +45,6 @@ const HASH_LENGTH = 12;
  * another value.
  */
 function toConfirmation(uids: readonly string[]): string {
-  const hex = digestOf(JSON.stringify(uids.toSorted())).slice('sha256:'.length);
+  const hex = computeDigest(JSON.stringify(uids.toSorted())).slice('sha256:'.length);
   return `${uids.length}-${hex.slice(0, HASH_LENGTH)}`;
 }

@@ -156,7 +156,7 @@ function toProgressingCondition(
   return [type, toAspect('True', 'RollingOut', `${members.length - pending} of ${members.length} clusters are finished${removals}`)];
 }
 
-/** Returns whether Purser still has to write or remove a member's ManagedToken, or waits for its result. */
+/** Returns whether Purser still has to write a member's ManagedToken, or waits for its deletion or its result. */
 function isPending(set: StoredSet, member: Member, now: number): boolean {
   const state = toMemberState(set, member);
   if (state === 'invalid' || state === 'denied' || state === 'conflict') return false;

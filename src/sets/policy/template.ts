@@ -6,12 +6,12 @@ import { SetAnnotation, TokensGroup } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
 import { validateDns1123Subdomain, validateLabelValue } from '../../kubernetes/names.ts';
-import { digestIfLong, digestOf } from '../../std/digest.ts';
+import { computeDigest, digestIfLong } from '../../std/digest.ts';
 import { encodeGoJson } from '../../std/go-text.ts';
 
 /** A ManagedTokenSet as the informer keeps it. */
 export interface StoredSet extends Stored<ManagedTokenSet> {
-  /** True if the ManagedTokenSet was longer than `MAX_SET_BYTES`; parts of it are then missing. */
+  /** True if the ManagedTokenSet is larger than `MAX_SET_BYTES`, so that parts of it are missing. */
   readonly isTooLarge?: true;
   /** True if parts of the ManagedTokenSet are missing because the sets of its namespace take too much memory. */
   readonly isOverBudget?: true;
@@ -51,20 +51,20 @@ export function toChildName(setName: string, clusterName: string): string {
   return shorten(`${setName}-${clusterName}`, MAX_NAME_LENGTH);
 }
 
-/** Renders a cluster's ManagedToken from the template of the set. */
+/** Renders a cluster's ManagedToken from the template of the set; returns the first problem if the result is not valid. */
 export function renderToken({ metadata, spec: { template } }: StoredSet, cluster: ClusterLabels): Rendering {
   const { secret, ...spec } = template.spec;
-  const labelsOf = (texts: StringMap = {}) => mapValues(texts, (text) => shorten(replacePlaceholders(text, cluster), MAX_LABEL_LENGTH));
-  const annotationsOf = (texts: StringMap = {}) => mapValues(texts, (text) => replacePlaceholders(text, cluster));
+  const renderLabels = (texts: StringMap = {}) => mapValues(texts, (text) => shorten(replacePlaceholders(text, cluster), MAX_LABEL_LENGTH));
+  const renderAnnotations = (texts: StringMap = {}) => mapValues(texts, (text) => replacePlaceholders(text, cluster));
   const secretName = secret.name === undefined ? undefined : shorten(replacePlaceholders(secret.name, cluster), MAX_NAME_LENGTH);
   const renderedSecret = {
     ...secret,
     ...(secretName !== undefined && { name: secretName }),
-    ...(secret.labels && { labels: labelsOf(secret.labels) }),
-    ...(secret.annotations && { annotations: annotationsOf(secret.annotations) }),
+    ...(secret.labels && { labels: renderLabels(secret.labels) }),
+    ...(secret.annotations && { annotations: renderAnnotations(secret.annotations) }),
   };
-  const labels = labelsOf(template.metadata.labels);
-  const annotations = annotationsOf(template.metadata.annotations);
+  const labels = renderLabels(template.metadata.labels);
+  const annotations = renderAnnotations(template.metadata.annotations);
   const problem =
     (secretName === undefined ? undefined : findProblem('spec.secret.name', secretName, validateDns1123Subdomain)) ??
     findLabelsProblem('spec.secret.labels', renderedSecret.labels) ??
@@ -88,7 +88,7 @@ export function digestTemplate(template: ManagedTokenSetTemplate): string {
 /** Digests by template object. Safe as a cache, because informers never modify objects. */
 const DIGESTS = new WeakMap<ManagedTokenSetTemplate, string>();
 
-/** Returns the digest of the template that a ManagedToken was rendered from; undefined if its annotation does not name one. */
+/** Returns the digest of the template that a ManagedToken was rendered from; undefined without the annotation that contains it. */
 export function recordedTemplateDigestOf({ annotations }: ObjectMeta): string | undefined {
   return annotations?.[SetAnnotation.templateDigest]?.split('-')[0];
 }
@@ -165,5 +165,5 @@ function computeShortDigest(text: string): string {
 }
 
 function toHexDigest(text: string): string {
-  return digestOf(text).slice('sha256:'.length);
+  return computeDigest(text).slice('sha256:'.length);
 }

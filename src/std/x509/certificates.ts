@@ -31,7 +31,7 @@ export interface Certificate {
   readonly expiresAt: number;
 }
 
-/** Subject of a client certificate: common name and organizations. */
+/** Subject of a certificate: common name and organizations. Only client certificates have organizations. */
 export interface CertificateSubject {
   readonly name: string;
   readonly groups: readonly string[];
@@ -64,7 +64,7 @@ export function isAuthority(certificate: X509Certificate): boolean {
   return certificate.ca && certificate.subject === AUTHORITY_NAME && isIssuedByAuthority(certificate, certificate.publicKey);
 }
 
-/** Returns whether this module issued the certificate with the key of a certificate authority. */
+/** Returns whether this module issued the certificate with the private key that belongs to the public key `authorityKey`. */
 export function isIssuedByAuthority(certificate: X509Certificate, authorityKey: KeyObject): boolean {
   return certificate.issuer === AUTHORITY_NAME && certificate.raw.includes(computeKeyId(authorityKey)) && certificate.verify(authorityKey);
 }

@@ -14,7 +14,7 @@ import { MAX_TOKEN_LENGTH, type TokenClaims } from './token-claims.ts';
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret';
   readonly name: string;
-  /** UID that the object must have; absent for any. */
+  /** UID that the object must have; absent if any UID is acceptable. */
   readonly uid?: string;
 }
 
@@ -26,7 +26,7 @@ export interface TargetTokenRequest {
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly boundObject?: BoundObject;
-  /** UID that the service account must have; absent for any. */
+  /** UID that the service account must have; absent if any UID is acceptable. */
   readonly accountUID?: string;
 }
 
@@ -53,7 +53,7 @@ type LimitSettings = { readonly [Limit in keyof SettableLimits]: SettableLimits[
 export interface IssueDetails {
   /** UID of the anchor Secret on the target; required with revocation BoundSecret. */
   readonly anchorUID?: string;
-  /** UID of the service account that a renewal expects. */
+  /** UID of the service account that a renewal expects; absent if any UID is acceptable. */
   readonly accountUID?: string;
   /** Audiences of the target's API server, for a spec without audiences; absent if they are unknown. */
   readonly apiAudiences?: readonly string[];
@@ -113,7 +113,7 @@ export function isReservedAudience(audience: string): boolean {
 /** A token that a target granted. */
 export interface Grant {
   readonly token: Sensitive<string>;
-  /** Time at which the request was sent, on Purser's clock. */
+  /** Time at which the request was sent, on Purser's clock, in milliseconds since the epoch. */
   readonly issuedAt: number;
   /** `issuedAt` plus the granted lifetime, on Purser's clock. */
   readonly expiresAt: number;
@@ -147,7 +147,7 @@ export function checkGrant(request: TargetTokenRequest, response: GrantResponse,
   return [...new Set(problems)];
 }
 
-/** Returns the lifetime of the token: the shorter of the lifetimes in its claims and in the response. */
+/** Returns the lifetime of the token, which ends at the earlier of the expiries in its claims and in the response. */
 export function computeGrantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantResponse, 'token'>, serverAt: number): number {
   const expiresAt = Math.min(parseTimestamp(expirationTimestamp) ?? 0, claims?.expiresAt ?? Infinity);
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));

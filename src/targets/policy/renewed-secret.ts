@@ -12,7 +12,7 @@ import {
 } from '../../api/names.ts';
 import { type Secret, Secrets, type Stored } from '../../api/resources.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
-import { digestOf } from '../../std/digest.ts';
+import { computeDigest } from '../../std/digest.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
@@ -124,7 +124,7 @@ export function revokeRequestOf(registered: Secret): string | undefined {
 function requestOf({ metadata: { annotations = {} } }: Secret, annotation: string): string | undefined {
   const text = annotations[annotation] ?? '';
   if (text === '') return undefined;
-  return text.length <= MAX_REQUEST_LENGTH ? text : digestOf(text);
+  return text.length <= MAX_REQUEST_LENGTH ? text : computeDigest(text);
 }
 
 /**

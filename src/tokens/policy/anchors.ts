@@ -25,7 +25,8 @@ export interface AnchorEntry extends AnchorLocation {
 export const MAX_ANCHORS = 16;
 
 /**
- * Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined if the record names none.
+ * Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined if the record names no
+ * anchor of the ManagedToken.
  */
 export function parseRecordedAnchor(
   { metadata }: StoredToken,
@@ -68,7 +69,7 @@ export function hasRoomForAnchor(token: StoredToken): boolean {
   return withoutEntries(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
 }
 
-/** Returns status.anchors with an entry for the location that tokens of this spec need, and for this Cluster and credential. */
+/** Returns status.anchors with an entry, for this Cluster and credential, at the location that tokens of this spec need. */
 export function withWantedAnchor(token: StoredToken, { clusterUID, credential }: IssuingCredential): readonly AnchorEntry[] {
   const wanted = wantedAnchor(token);
   const { name: serviceAccount } = token.spec.serviceAccount;

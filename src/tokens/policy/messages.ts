@@ -1,6 +1,6 @@
 // Messages for tenants, in conditions and events of ManagedTokens. Each is one of a fixed set of sentences with values of the
-// ManagedToken's own spec and, for a few reasons, the redacted response from an API server. Addresses, certificates, credentials, Purser's
-// user names and network errors are for administrators: they are in the log and in the conditions of the Cluster.
+// ManagedToken's own spec and, for a few reasons, the redacted response from an API server. Addresses, certificates, the names of
+// credential Secrets, Purser's user names and network errors are only in the log and in the conditions of the Cluster, for administrators.
 
 import { Annotation, Label, RegistryGroup } from '../../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
@@ -28,12 +28,12 @@ export interface TokenFailure {
 }
 
 /**
- * Returns the failure for a reason. `response` is the message from an API server about the requested object; the failure quotes it, without
- * user names and addresses, only for the reasons in RELAYED.
+ * Returns the failure for a reason. `response` is the message from an API server about the requested object; the failure quotes a redacted
+ * copy for the reasons in RELAYED_REASONS, and no part of it for other reasons.
  */
 export function tokenFailure(reason: FailureReason, token: StoredToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
-  const relayed = RELAYED.has(reason) ? redactResponse(response, token) : '';
+  const relayed = RELAYED_REASONS.has(reason) ? redactResponse(response, token) : '';
   const remedy = isClusterFailure(reason)
     ? ` Administrators find the cause in the conditions of Cluster ${token.spec.clusterName}, or in Purser's log.`
     : '';
@@ -59,7 +59,7 @@ export function formatMissingRequesterMessage({ metadata, spec }: StoredToken): 
  * messages stay complete up to MAX_OWN_CHARS, so that they include the remedy.
  */
 export function formatFailure({ reason, message }: TokenFailure): string {
-  return QUOTING.has(reason) ? cleanMessage(message) : cleanMessage(message, MAX_OWN_CHARS);
+  return QUOTING_REASONS.has(reason) ? cleanMessage(message) : cleanMessage(message, MAX_OWN_CHARS);
 }
 
 /** Maximum length of Purser's own messages, in characters: the limit of events. */
@@ -150,10 +150,10 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
  * Reasons whose messages quote the response from an API server, because it concerns the tenant's own object: the TokenRequest, or the
  * Secret in the tenant's namespace.
  */
-const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed']);
+const RELAYED_REASONS: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed']);
 
 /** Reasons whose messages quote a response or values of the spec. */
-const QUOTING: ReadonlySet<string> = new Set([...RELAYED, 'InvalidSpec']);
+const QUOTING_REASONS: ReadonlySet<string> = new Set([...RELAYED_REASONS, 'InvalidSpec']);
 
 /** Returns whether the cause of a failure lies between Purser and the cluster, so the conditions of the Cluster show it. */
 export function isClusterFailure(reason: string): boolean {

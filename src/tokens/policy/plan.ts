@@ -184,7 +184,7 @@ const issuanceNeeded: Decision = ({ observation, state, now }) => {
   return {
     type: 'issue',
     reason,
-    write: writeOf(observation.secret),
+    write: chooseWrite(observation.secret),
     mustDropOld: state.hasToken && isToBeDropped(state),
     needsNewAnchor: state.revokeRequest !== undefined,
     ...(accountUID && { accountUID }),
@@ -203,10 +203,10 @@ const secretDiffers: Decision = ({ observation, state: { secret, record } }) => 
   const { token, cluster, outputsDigest = '', writtenDigest } = observation;
   const isCurrent =
     secret === observation.secret &&
-    writeOf(secret) === 'update' &&
+    chooseWrite(secret) === 'update' &&
     writtenDigest === toSecretDigest(outputsDigest, secret.dataDigest) &&
     hasMetadata(secret.metadata, desiredMetadata({ token, record, cluster, existing: secret.metadata }));
-  return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name, write: writeOf(observation.secret), record };
+  return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name, write: chooseWrite(observation.secret), record };
 };
 
 const formerSecrets: Decision = ({ observation }) => {
@@ -239,7 +239,7 @@ const finalizerUnused: Decision = ({ observation: { token } }) => {
 const verificationDue: Decision = ({ observation: { verifyAt }, now }) =>
   verifyAt !== undefined && verifyAt <= now ? { type: 'verify' } : undefined;
 
-/** The rules; the first that applies decides. */
+/** Rules of the plan; the first that applies decides. */
 const DECISIONS: readonly Decision[] = [
   beingDeleted,
   revoked,
@@ -301,12 +301,12 @@ function isToBeDropped(state: Pick<TokenState, 'superseded' | 'expired' | 'forge
   return isForAnotherSpec(state) || state.expired || state.forged;
 }
 
-function writeOf(secret: StoredSecret | undefined): SecretWrite {
+function chooseWrite(secret: StoredSecret | undefined): SecretWrite {
   if (secret === undefined) return 'create';
   return secret.immutable || secret.type !== 'Opaque' ? 'replace' : 'update';
 }
 
-/** One rule; returns undefined if it does not apply. */
+/** One rule of issuance; returns undefined if the rule does not apply. */
 type Check = (state: TokenState, observation: TokenObservation, now: number) => IssueReason | undefined;
 
 /** Returns the reason to issue a token; undefined if no token must be issued. */
@@ -323,7 +323,7 @@ function findIssueReason(state: TokenState, observation: TokenObservation, now: 
  * `earliestRenewAt`. Drift and explicit requests wait for two seconds only.
  */
 function earliestIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenState, now: number): number {
-  if (PROMPT.has(reason)) return lastIssuedAt + PROMPT_SPACING_MS;
+  if (PROMPT_REASONS.has(reason)) return lastIssuedAt + PROMPT_SPACING_MS;
   const spacedAt = lastIssuedAt + SPACING_MS;
   return reason === 'RotationDue' && record !== undefined && record.issuedAt <= now
     ? Math.max(spacedAt, earliestRenewAt(record))
@@ -331,9 +331,9 @@ function earliestIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenSta
 }
 
 const SPACING_MS = 10_000;
-/** Time for the watch to deliver Purser's own write before the Secret is considered missing, in milliseconds. */
+/** Minimum time between issuances for PROMPT_REASONS, in milliseconds: the watch must first deliver Purser's own write to the Secret. */
 const PROMPT_SPACING_MS = 2_000;
-const PROMPT: ReadonlySet<IssueReason> = new Set([
+const PROMPT_REASONS: ReadonlySet<IssueReason> = new Set([
   'SecretMissing',
   'TokenMissing',
   'TokenAltered',
@@ -378,7 +378,7 @@ const rotationRequested: Check = ({ record }, { token }) => {
 
 const renewalDue: Check = ({ renewAt }, _, now) => (renewAt !== undefined && renewAt <= now ? 'RotationDue' : undefined);
 
-/** The rules; the first that applies names the reason. */
+/** Rules of issuance; the first that applies names the reason. */
 const REASONS: readonly Check[] = [
   revocationPending,
   secretMissing,

@@ -8,7 +8,7 @@ import type { IssueReason } from '../../api/reasons.ts';
 import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
-import { digestOf } from '../../std/digest.ts';
+import { computeDigest } from '../../std/digest.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import { type BoundObject, type Grant, hasSameAudiences, toBoundObject } from '../../targets/policy/grant.ts';
 import type { IssuingCredential } from '../../targets/policy/registration.ts';
@@ -45,7 +45,7 @@ export interface TokenRecord extends Lifetime {
   readonly revokeRequest?: string;
 }
 
-/** A granted token and its context. */
+/** A granted token, and the ManagedToken, Cluster and credential that it was granted for. */
 export interface Issuance {
   readonly token: StoredToken;
   readonly issuingCredential: IssuingCredential;
@@ -106,7 +106,7 @@ function markFor(isForAPI: boolean): Pick<IssuedFor, 'isForAPI'> {
  * Purser recognizes the last token although tenants can write the Secret and its record.
  */
 export function toIssuanceDigest(tokenDigest: string, { issuedFor, expiresAt }: Pick<TokenRecord, 'issuedFor' | 'expiresAt'>): string {
-  return digestOf(`${tokenDigest} ${formatTimestamp(expiresAt)} ${encodeIssuedFor(issuedFor)}`);
+  return computeDigest(`${tokenDigest} ${formatTimestamp(expiresAt)} ${encodeIssuedFor(issuedFor)}`);
 }
 
 /**
@@ -210,13 +210,13 @@ function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord 
   };
 }
 
-/** Encodes the request as compact JSON. */
+/** Encodes the request that a token was issued for as compact JSON. */
 export function encodeIssuedFor(issued: IssuedFor): string {
   const { cluster, clusterUID, credential, requester, subject, accountUID, audiences, isForAPI, boundTo } = issued;
   return JSON.stringify({ cluster, clusterUID, credential, requester, subject, accountUID, audiences, isForAPI, boundTo });
 }
 
-/** Parses the result of `encodeIssuedFor`; returns undefined if the string is not JSON, or if a field is missing or has the wrong type. */
+/** Parses the result of `encodeIssuedFor`; returns undefined if the string is not JSON, or if a required field is missing or not valid. */
 export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
@@ -240,7 +240,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** Maximum length of a request in the status, in characters, as in the CRD. */
+/** Maximum length of a rotate or revoke request in the status, in characters, as in the CRD. */
 const MAX_REQUEST_LENGTH = 1_024;
 
 function omitLongRequest(text: string | undefined): string | undefined {

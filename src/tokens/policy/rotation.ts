@@ -15,28 +15,28 @@ const MIN_AGE_SHARE = 0.1;
 const JITTER_SHARE = 0.05;
 
 /**
- * Returns the time of renewal, in whole seconds: `renewBefore` the expiry, and earlier by up to a twentieth of the lifetime, so that
- * tokens issued together do not renew together. Never before `earliestRenewAt`.
+ * Returns the time of renewal, truncated to a whole second: earlier than the expiry by `renewBefore` and by a jitter of up to a twentieth
+ * of the lifetime, so that tokens issued together are not renewed together. The time is never before `earliestRenewAt`.
  */
 export function computeRenewAt(lifetime: Lifetime, renewBefore: string, uid: string): number {
   const { expiresAt } = lifetime;
-  const lifetimeMs = lengthMs(lifetime);
+  const lifetimeMs = computeLengthMs(lifetime);
   const earliestAt = earliestRenewAt(lifetime);
   const jitterMs = lifetimeMs * JITTER_SHARE;
-  // Jitter also applies to tokens whose renewBefore is clamped: they must not renew together either.
+  // Jitter also applies to tokens whose renewBefore is clamped: they must not be renewed together either.
   const latestAt = Math.max(expiresAt - parseRenewBeforeMs(renewBefore, lifetimeMs), earliestAt + jitterMs);
   return Math.max(earliestAt, toWholeSecond(Math.min(latestAt - jitterMs * hashToFraction(uid), expiresAt)));
 }
 
 /** Returns the earliest time of a renewal: a tenth of the lifetime after the issuance, but at least 30 seconds after it. */
 export function earliestRenewAt(lifetime: Lifetime): number {
-  const ageMs = Math.max(MIN_AGE_MS, lengthMs(lifetime) * MIN_AGE_SHARE);
+  const ageMs = Math.max(MIN_AGE_MS, computeLengthMs(lifetime) * MIN_AGE_SHARE);
   return toWholeSecond(lifetime.issuedAt + ageMs + 999);
 }
 
 /** Returns whether `renewBefore` requests a renewal before `earliestRenewAt`. */
 export function isClamped(lifetime: Lifetime, renewBefore: string): boolean {
-  return lifetime.expiresAt - parseRenewBeforeMs(renewBefore, lengthMs(lifetime)) < earliestRenewAt(lifetime);
+  return lifetime.expiresAt - parseRenewBeforeMs(renewBefore, computeLengthMs(lifetime)) < earliestRenewAt(lifetime);
 }
 
 /**
@@ -67,6 +67,6 @@ function parseDurationMs(text: string): number | undefined {
   }
 }
 
-function lengthMs({ issuedAt, expiresAt }: Lifetime): number {
+function computeLengthMs({ issuedAt, expiresAt }: Lifetime): number {
   return Math.max(0, expiresAt - issuedAt);
 }

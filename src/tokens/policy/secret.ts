@@ -5,7 +5,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
 import { ManagedTokens, type Secret } from '../../api/resources.ts';
 import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../../api/wire.ts';
-import { digestOf } from '../../std/digest.ts';
+import { computeDigest } from '../../std/digest.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
@@ -28,7 +28,7 @@ export interface StoredSecret {
   readonly tokenDigest?: string;
   /** Digest of all data, the token included. */
   readonly dataDigest: string;
-  /** Claims of the token that Purser reads; undefined for an opaque token. */
+  /** Claims of the token that Purser reads; undefined for an opaque token, and for claims too large to be kept. */
   readonly claims?: KeptClaims;
 }
 
@@ -79,7 +79,7 @@ export function withoutToken(secret: Secret): Secret {
  * Secret.
  */
 export function toSecretDigest(outputsDigest: string, dataDigest: string): string {
-  return digestOf(`${outputsDigest} ${dataDigest}`);
+  return computeDigest(`${outputsDigest} ${dataDigest}`);
 }
 
 /** Returns the digest of the outputs, rendered with placeholders instead of the token and its expiry. */
@@ -97,7 +97,7 @@ const PLACEHOLDER = { token: '~token~', expiresAt: '~expiry~' };
 
 /** Returns the digest of the data of a Secret, regardless of the order of its keys. */
 export function toDataDigest(data: SecretTexts): string {
-  return digestOf(JSON.stringify(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))));
+  return computeDigest(JSON.stringify(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 /**
@@ -171,10 +171,10 @@ export function hasMetadata(existing: ObjectMeta, { labels, annotations, ownerRe
 /** Returns whether the spec must not set a label or annotation because Kubernetes, Argo CD or Purser interprets it. */
 export function isReserved(key: string): boolean {
   const [prefix = '', name] = key.toLowerCase().split('/');
-  return name !== undefined && RESERVED.some((domain) => prefix === domain || prefix.endsWith(`.${domain}`));
+  return name !== undefined && RESERVED_DOMAINS.some((domain) => prefix === domain || prefix.endsWith(`.${domain}`));
 }
 
-const RESERVED = ['kubernetes.io', 'k8s.io', 'argocd.argoproj.io', 'purser.dev'];
+const RESERVED_DOMAINS = ['kubernetes.io', 'k8s.io', 'argocd.argoproj.io', 'purser.dev'];
 
 function withoutReserved(texts: StringMap): StringMap {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));

@@ -19,7 +19,7 @@ type Spec = ManagedToken['spec'];
 
 /** A ManagedToken as the informer keeps it. */
 export interface StoredToken extends Stored<ManagedToken> {
-  /** True if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are then missing. */
+  /** True if the ManagedToken was larger than `MAX_TOKEN_BYTES`; parts of it are then missing. */
   readonly isTooLarge?: true;
   /** True if parts of the ManagedToken are missing because the objects in its namespace take too much memory. */
   readonly isOverBudget?: true;
@@ -46,7 +46,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
 
 const OVER_BUDGET =
   'the ManagedTokens in the namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
-const RESERVED = `must not begin with ${OwnAudiencePrefix}, which is reserved for Purser's own tokens`;
+const RESERVED_AUDIENCE = `must not begin with ${OwnAudiencePrefix}, which is reserved for Purser's own tokens`;
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;
@@ -88,7 +88,7 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
     // Otherwise the holder of a token for a service account on the hub could call the façade.
     if (facadeAudiences?.includes(audience))
       return [invalidValue(field, audience, "must not be an audience that the façade accepts in callers' tokens; use another audience")];
-    if (isReservedAudience(audience)) return [invalidValue(field, audience, RESERVED)];
+    if (isReservedAudience(audience)) return [invalidValue(field, audience, RESERVED_AUDIENCE)];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)
       ? []
       : [

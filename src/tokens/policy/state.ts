@@ -46,7 +46,7 @@ export interface TokenObservation extends SecretClaim {
   readonly claimant?: string | undefined;
   /** Secrets with former names that this ManagedToken owns. */
   readonly former: readonly StoredSecret[];
-  /** Digest of the desired outputs, rendered with a placeholder token; undefined without the Cluster, and while `unwritable`. */
+  /** Digest of the desired outputs, rendered with a placeholder token; undefined without the Cluster, and if `unwritable` is set. */
   readonly outputsDigest?: string;
   /** Digest of the Secret that was written last, see `toSecretDigest`; undefined before the first write. */
   readonly writtenDigest?: string | undefined;
@@ -134,8 +134,8 @@ export function deriveTokenState(observation: TokenObservation, now: number): To
     hasOtherCredential: isFromOther(record, observation),
     hasOtherAudiences: record !== undefined && isForFormerAPI(record.issuedFor, observation.token, coveredCluster(observation)),
     rejected: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
-    renewAt: record && renewalOf(record, observation, now),
-    lastIssuedAt: lastIssuedAt(observation, record, now),
+    renewAt: record && deriveRenewAt(record, observation, now),
+    lastIssuedAt: findLastIssuedAt(observation, record, now),
     revokeRequest: findPendingRevocation(observation),
   };
 }
@@ -146,7 +146,7 @@ export function deriveSecretState(
   observation: TokenObservation,
   now: number,
 ): Pick<TokenState, 'secret' | 'hasToken' | 'record' | 'superseded' | 'forged' | 'expired'> {
-  const record = secret && currentRecord(secret, now);
+  const record = secret && parseCurrentRecord(secret, now);
   return {
     secret,
     hasToken: secret?.tokenDigest !== undefined,
@@ -157,7 +157,7 @@ export function deriveSecretState(
   };
 }
 
-/** Returns whether the Secret holds a token for this spec that the cluster has not rejected. */
+/** Returns whether the Secret holds an unaltered token for this spec that the cluster has not rejected; the token may have expired. */
 export function hasCurrentToken({ hasToken, record, superseded, forged, rejected }: TokenState): boolean {
   return hasToken && record !== undefined && superseded === undefined && !forged && !rejected;
 }
@@ -215,7 +215,7 @@ export function findCurrentSecret({ token, secret, former }: TokenObservation): 
   return ours.toSorted((a, b) => expiresAt(b) - expiresAt(a))[0];
 }
 
-function currentRecord({ metadata, claims }: StoredSecret, now: number): TokenRecord | undefined {
+function parseCurrentRecord({ metadata, claims }: StoredSecret, now: number): TokenRecord | undefined {
   const record = parseRecord(metadata.annotations);
   return record && { ...record, ...toLifetime(isFromTheFuture(record, now) ? toClaimedLifetime(record, claims) : record, claims) };
 }
@@ -230,7 +230,7 @@ function toClaimedLifetime(record: Lifetime, claims: TokenClaims | undefined): L
   return { issuedAt: claims.issuedAt, expiresAt: Math.min(claims.expiresAt, record.expiresAt) };
 }
 
-function renewalOf(record: TokenRecord, { token }: TokenObservation, now: number): number {
+function deriveRenewAt(record: TokenRecord, { token }: TokenObservation, now: number): number {
   const uid = token.metadata.uid;
   return isFromTheFuture(record, now) ? now : computeRenewAt(record, token.spec.rotation.renewBefore, uid);
 }
@@ -247,7 +247,7 @@ function isForged({ tokenDigest, claims }: StoredSecret, { tokenDigest: issuedDi
   );
 }
 
-function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undefined, now: number): number {
+function findLastIssuedAt(observation: TokenObservation, record: TokenRecord | undefined, now: number): number {
   const known = [record?.issuedAt ?? 0, parseTimestamp(observation.token.status?.issuedAt) ?? 0, observation.lastIssuedAt ?? 0];
   return Math.max(0, ...known.filter((at) => at <= now));
 }

@@ -1,5 +1,5 @@
-// The status of a ManagedToken: most fields report on the Secret, and Purser reads several of them back; anchors, lastRevokeRequest,
-// secretRef and the digests exist only for that. A truth table determines the conditions: the first row that applies decides.
+// The status of a ManagedToken. Most fields report on the Secret; secretRef, the digests and tokenSignature exist only because Purser
+// reads them again. A truth table determines the conditions: the first row that applies decides.
 
 import type { ManagedTokenCondition, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType as Type } from '../../api/names.ts';
@@ -99,7 +99,7 @@ function isSame(previous: ManagedTokenStatus, next: ManagedTokenStatus): boolean
   return names.every((name) => previous[name] === next[name]);
 }
 
-/** Input of the truth table. */
+/** Input of the truth table for the conditions. */
 export interface TokenFacts {
   readonly generation: number;
   /** Token for this spec: valid and in the Secret, expired, or none. */
@@ -139,7 +139,7 @@ interface Verdicts {
   readonly rotationFailing?: Aspect;
 }
 
-/** One row of the table; returns undefined if it does not apply. */
+/** One row of the truth table; returns undefined if the row does not apply. */
 type Row = (facts: TokenFacts) => Verdicts | undefined;
 
 /** Row for a failure that makes the Secret unusable, even if it holds a valid token. */

@@ -31,8 +31,8 @@ export type TokenCounts = ReadonlyMap<string, number>;
 
 /**
  * Returns the time until which a namespace's own limit delays the removal of a Secret; undefined without a delay. `lost` is the number of
- * the namespace's tokens that wait for removal or were removed within the last minute. No delay ends later than ten minutes after the
- * second refusal, regardless of other events in the namespace: a tenant cannot keep a token by owning many.
+ * the namespace's tokens that wait for removal or were removed within the last minute. Each delay ends ten minutes and 15 s after the first
+ * refusal at the latest, regardless of other events in the namespace: a tenant cannot keep a token by owning many.
  */
 export function delayedUntil(lost: number, firstRefusedAt: number, now: number): number | undefined {
   const until = firstRefusedAt + APART_MS + DELAY_MS;

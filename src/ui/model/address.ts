@@ -10,7 +10,7 @@ export type View = (typeof VIEWS)[number];
 /** An object whose details are shown. */
 export interface OpenedObject {
   readonly kind: 'token' | 'cluster';
-  /** Namespace and name of a ManagedToken, or name of a Cluster; empty if the address has no valid key. */
+  /** Namespace and name of a ManagedToken, separated by a slash, or name of a Cluster; empty if the address has no valid key. */
   readonly key: string;
 }
 
@@ -55,9 +55,9 @@ export function parseAddress(hash: string): Address {
   };
 }
 
-/** Matches the name of a Cluster. */
+/** Pattern of the name of a Cluster. */
 const NAME = /^[a-z0-9][-.a-z0-9]{0,252}$/;
-/** Matches the namespace and name of a ManagedToken. */
+/** Pattern of the namespace and name of a ManagedToken, separated by a slash. */
 const NAMESPACED_NAME = /^[a-z0-9][-a-z0-9]{0,62}\/[a-z0-9][-.a-z0-9]{0,252}$/;
 
 /** Parses the opened object; undefined if there is none. A link can have any key, so the page must not show a string that is not a name. */

@@ -42,7 +42,7 @@ export interface TokenAttention {
 export type Attention = ClusterAttention | TokenAttention;
 
 /** States of tokens that need attention. */
-const URGENT: ReadonlySet<TokenState> = new Set<TokenState>(['expired', 'failing', 'expiring']);
+const URGENT_STATES: ReadonlySet<TokenState> = new Set<TokenState>(['expired', 'failing', 'expiring']);
 
 /** Returns the objects that need attention. Tokens that fail because of a listed cluster are not listed, only counted for the cluster. */
 export function findAttention(clusters: Iterable<Cluster>, tokens: Iterable<Token>, now: number): readonly Attention[] {
@@ -70,7 +70,7 @@ function append(lists: Map<string, TokenAttention[]>, key: string, attention: To
 
 function toTokenAttention(token: Token, now: number): TokenAttention | undefined {
   const state = tokenStateOf(token, now);
-  if (!URGENT.has(state)) return undefined;
+  if (!URGENT_STATES.has(state)) return undefined;
   const { key, cluster, expiresAt } = token;
   return { kind: 'token', key, state, cluster, ...toCause(token, state, now), expiresAt, isUsable: isUsable(token, now) };
 }

@@ -1,7 +1,7 @@
 // Keeps the objects of one list current: lists in pages, then watches from the version of the list. Resumes the watch after a disconnect,
 // and lists again after status 403 or 410.
 
-import { computeRetryDelay, createProblem, NO_RESPONSE, NOT_UNDERSTOOD, type Problem, RequestError, type Server } from './problems.ts';
+import { computeRetryDelay, createProblem, INVALID_RESPONSE, NO_RESPONSE, type Problem, RequestError, type Server } from './problems.ts';
 import { Lines, parseEvent, versionOf, type WatchEvent } from './watch-stream.ts';
 
 /** Progress of a collection. */
@@ -13,7 +13,7 @@ export type Phase =
   | { readonly type: 'live' }
   /** Waiting for the next attempt; `retryAt` is in milliseconds since the epoch. */
   | { readonly type: 'retrying'; readonly problem: Problem; readonly retryAt: number }
-  /** The caller's credential is rejected; the page makes no more attempts. */
+  /** The server rejected the caller's credential (401), and `run` has ended. */
   | { readonly type: 'rejected'; readonly problem: Problem };
 
 export interface CollectionOptions<T extends { readonly key: string }> {
@@ -23,7 +23,7 @@ export interface CollectionOptions<T extends { readonly key: string }> {
   readonly request: (query: string, signal: AbortSignal) => Promise<Response>;
   /** Returns the object to keep; undefined to ignore it. */
   readonly parse: (object: unknown) => T | undefined;
-  /** Called after each change to items or phase. */
+  /** Called after changes to items or phase; several changes can share one call. */
   readonly onChange: () => void;
   readonly now: () => number;
   /** Returns a number from 0 to 1. */
@@ -106,7 +106,7 @@ export class Collection<T extends { readonly key: string }> {
       readonly items?: unknown;
     };
     const version = versionOf(list);
-    if (!Array.isArray(items) || version === undefined) throw new RequestError(NOT_UNDERSTOOD);
+    if (!Array.isArray(items) || version === undefined) throw new RequestError(INVALID_RESPONSE);
     return {
       items: items as readonly unknown[],
       version,
@@ -212,7 +212,7 @@ async function* readChunks({ body }: Response): AsyncGenerator<Uint8Array> {
 function toProblem(error: unknown): Problem {
   if (error instanceof RequestError) return error.problem;
   // The reader rejects with a TypeError if the connection is lost; invalid JSON throws a SyntaxError.
-  return error instanceof TypeError ? NO_RESPONSE : NOT_UNDERSTOOD;
+  return error instanceof TypeError ? NO_RESPONSE : INVALID_RESPONSE;
 }
 
 function codeOf(status: unknown): number {

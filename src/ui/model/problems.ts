@@ -49,14 +49,14 @@ export function createProblem(status: number, message: string, retryAfter: strin
 }
 
 /** Causes of a 401. The credential for the hub is that of the user's kubeconfig, for example a client certificate. */
-const REJECTED: Readonly<Record<Server, string>> = {
+const REJECTION_CAUSES: Readonly<Record<Server, string>> = {
   façade: 'The façade does not accept the token: the token is invalid, has expired, or has none of the accepted audiences.',
   hub: 'The hub does not accept the credential in your kubeconfig: the credential is invalid or has expired.',
 };
 
 function describeCause(status: number, message: string, server: Server): string {
   const text = escapeInvisible(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message);
-  if (status === 401) return REJECTED[server];
+  if (status === 401) return REJECTION_CAUSES[server];
   if (status === 429) return `The ${server} limits the rate of requests.`;
   if (status === 403) return text === '' ? 'You do not have permission to list these objects.' : `Permission denied: ${text}`;
   return `The ${server} responded with status ${status}${text === '' ? '.' : `: ${text}`}`;
@@ -70,7 +70,7 @@ export const NO_RESPONSE: Problem = {
 };
 
 /** Problem of a response that does not have the expected format. */
-export const NOT_UNDERSTOOD: Problem = {
+export const INVALID_RESPONSE: Problem = {
   status: 0,
   cause: 'The response is not a list or watch of Kubernetes objects.',
   remedy: 'The page retries. Check for a proxy between this browser and the façade.',

@@ -27,8 +27,8 @@ const MOVES: Readonly<Record<string, (index: number, page: number, last: number)
 };
 
 /**
- * Returns the row that a key activates; undefined if the key does not move the active row or the list is empty. `page` is the number of
- * rows in view.
+ * Returns the row that a key activates; undefined if the key does not move the active row or the list is empty. `active` is -1 if no row is
+ * active. `page` is the number of rows by which the keys Page Up and Page Down move.
  */
 export function moveActive(key: string, active: number, count: number, page: number): number | undefined {
   const move = Object.hasOwn(MOVES, key) ? MOVES[key] : undefined;

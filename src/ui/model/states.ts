@@ -79,9 +79,9 @@ function isNew({ ready, createdAt }: Token, now: number): boolean {
 }
 
 /** Reason of a condition that needs no attention, because the condition becomes True without action. */
-const RESOLVING = 'CredentialRenewalPending';
+const RESOLVING_REASON = 'CredentialRenewalPending';
 
-/** Returns the state of a cluster: its Ready condition or, if that is True, a warning if another condition has a problem. */
+/** Returns the state of a cluster by its Ready condition; `warning` if Ready is True, but another condition has a problem. */
 export function clusterStateOf(cluster: Cluster): ClusterState {
   const readyCondition = findCondition(cluster, 'Ready');
   if (readyCondition === undefined || readyCondition.status === 'Unknown') return 'unknown';
@@ -89,10 +89,10 @@ export function clusterStateOf(cluster: Cluster): ClusterState {
   return findProblemCondition(cluster) === undefined ? 'ready' : 'warning';
 }
 
-/** Returns the condition that explains the state of a cluster that needs attention; undefined if the cluster is ready. */
+/** Returns the condition that explains why a cluster is not ready or has a warning; undefined if there is none. */
 export function findProblemCondition(cluster: Cluster): Condition | undefined {
   const ready = findCondition(cluster, 'Ready');
-  const isCause = ({ type, status, reason }: Condition) => type !== 'Ready' && status !== 'True' && reason !== RESOLVING;
+  const isCause = ({ type, status, reason }: Condition) => type !== 'Ready' && status !== 'True' && reason !== RESOLVING_REASON;
   if (ready !== undefined && ready.status !== 'True')
     return cluster.conditions.find((each) => isCause(each) && each.reason === ready.reason) ?? ready;
   return cluster.conditions.find(isCause);

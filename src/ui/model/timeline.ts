@@ -39,7 +39,7 @@ export function toScale(zoom: Zoom, now: number): Scale {
 }
 
 /** Returns the position of a time on the scale: 0 at its start, 1 at its end. */
-export function positionOf(at: number, { from, to }: Scale): number {
+export function toPosition(at: number, { from, to }: Scale): number {
   return (at - from) / (to - from);
 }
 
@@ -81,20 +81,20 @@ export function toLane({ issuedAt, renewsAt, expiresAt }: Token, scale: Scale): 
   ].flat();
   return {
     bars,
-    renewal: renewsAt === undefined ? undefined : visiblePositionOf(renewsAt, scale),
-    expiry: visiblePositionOf(expiresAt, scale),
+    renewal: renewsAt === undefined ? undefined : toVisiblePosition(renewsAt, scale),
+    expiry: toVisiblePosition(expiresAt, scale),
     beyond: bars.length > 0 ? undefined : expiresAt < scale.from ? 'before' : 'after',
   };
 }
 
 function clip(kind: Bar['kind'], start: number, end: number, scale: Scale): readonly Bar[] {
-  const left = Math.max(0, positionOf(start, scale));
-  const right = Math.min(1, positionOf(end, scale));
+  const left = Math.max(0, toPosition(start, scale));
+  const right = Math.min(1, toPosition(end, scale));
   return right > left ? [{ kind, left, right }] : [];
 }
 
-function visiblePositionOf(at: number, scale: Scale): number | undefined {
-  const position = positionOf(at, scale);
+function toVisiblePosition(at: number, scale: Scale): number | undefined {
+  const position = toPosition(at, scale);
   return position >= 0 && position <= 1 ? position : undefined;
 }
 
@@ -112,7 +112,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 export function toTicks(scale: Scale, max: number, zoneMs = 0): readonly Tick[] {
   const step = STEPS.find((each) => (scale.to - scale.from) / each <= max);
   const times = step === undefined ? computeMonths(scale, max, zoneMs) : computeSteps(scale, step, zoneMs);
-  return times.map((at) => ({ position: positionOf(at, scale), ...toLabel(at + zoneMs, step ?? 30 * DAY) }));
+  return times.map((at) => ({ position: toPosition(at, scale), ...toLabel(at + zoneMs, step ?? 30 * DAY) }));
 }
 
 function computeSteps({ from, to }: Scale, step: number, zoneMs: number): readonly number[] {

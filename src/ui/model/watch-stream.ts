@@ -5,14 +5,14 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
-/** Maximum length of one line, in characters. An object of the API is smaller. */
+/** Maximum length of an incomplete line, in characters. An object of the API is smaller. */
 const MAX_LINE = 8 << 20;
 
 /** Splits a stream of strings into lines. Keeps an incomplete last line until the next string completes it. */
 export class Lines {
   #rest = '';
 
-  /** Returns the lines that `text` completes. Throws for a line that is too long. */
+  /** Returns the lines that `text` completes. Throws if the incomplete last line is too long. */
   add(text: string): readonly string[] {
     const lines = text.split('\n');
     lines[0] = this.#rest + (lines[0] ?? '');

@@ -140,8 +140,8 @@ function useShortcuts(
 }
 
 /**
- * Returns true for a key of a shortcut of the browser or of an input method. Safari sends the last key of an input method after the end of
- * the composition, with the key code 229.
+ * Returns whether a key belongs to a shortcut of the browser or to an input method. Safari sends the last key of an input method after the
+ * end of the composition, with the key code 229.
  */
 function isOfBrowser({ ctrlKey, metaKey, altKey, isComposing, keyCode }: KeyboardEvent): boolean {
   return ctrlKey || metaKey || altKey || isComposing || keyCode === 229;

@@ -1,4 +1,4 @@
-// A long list that draws only the visible rows. The arrow keys select the active row, Enter opens it.
+// A long list that draws only the rows in view and some rows around them. The arrow keys select the active row, Enter opens that row.
 
 import { Component } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';

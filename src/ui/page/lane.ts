@@ -1,7 +1,7 @@
 // The lane of a token on the timeline, and the axis above all lanes.
 
 import type { Token } from '../model/objects.ts';
-import { type Bar, positionOf, type Scale, toLane, toTicks } from '../model/timeline.ts';
+import { type Bar, type Scale, toLane, toPosition, toTicks } from '../model/timeline.ts';
 import { formatRelative, formatTime } from '../model/times.ts';
 import { html } from './html.ts';
 
@@ -18,7 +18,7 @@ export function renderLane(token: Token, scale: Scale, tone: string) {
     ${expiry !== undefined && html`<rect class="mark" key="expiry" x=${formatPercent(expiry)} y="50%" width="2" height="18" transform="translate(-1 -9)" />`}
     ${renewal !== undefined && renderDiamond(formatPercent(renewal))}
     ${beyond !== undefined && html`<text class="beyond" key="beyond" y="50%" dy="6" x=${beyond === 'before' ? '0' : '98%'}>${beyond === 'before' ? '‹' : '›'}</text>`}
-    <rect class="now" key="now" x=${formatPercent(positionOf(scale.now, scale))} width="1" height="100%" />
+    <rect class="now" key="now" x=${formatPercent(toPosition(scale.now, scale))} width="1" height="100%" />
   </svg>`;
 }
 
@@ -76,11 +76,12 @@ export function toTickLines(scale: Scale): Readonly<Record<string, string>> {
   return { '--tick-step': formatPercent(step), '--tick-offset': formatPercent((first.position % step) / (1 - step)) };
 }
 
+/** Maximum length of a scale with tick lines, in milliseconds. Longer scales have ticks of months. */
 const MAX_LINED_MS = 60 * 86_400_000;
 
 /** Renders the axis of the timeline. */
 export function renderAxis(scale: Scale) {
-  const at = positionOf(scale.now, scale);
+  const at = toPosition(scale.now, scale);
   const ticks = toLocalTicks(scale).filter(({ position }) => position < at - COLLISION.before || position > at + COLLISION.after);
   return html`<span class="axis" aria-hidden="true">
     ${ticks.map(

@@ -11,7 +11,7 @@ interface LoginProps {
   readonly onLogin: (token: string) => void;
 }
 
-/** Matches a bearer token. */
+/** Pattern of a bearer token. */
 const TOKEN = /^[\w.~+/=-]+$/;
 
 export function Login({ problem, onLogin }: LoginProps) {

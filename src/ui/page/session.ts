@@ -66,7 +66,7 @@ export class Session {
     return `${this.#clusters.revision} ${this.#hub?.revision ?? 0}`;
   }
 
-  /** Problem of the first list whose server rejected the credential; undefined if there is none. */
+  /** Problem of the first of the façade's two lists for which the credential was rejected; undefined if there is none. */
   get rejection(): Problem | undefined {
     for (const { phase } of [this.tokens, this.#clusters]) if (phase.type === 'rejected') return phase.problem;
     return undefined;

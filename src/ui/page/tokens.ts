@@ -26,7 +26,7 @@ const ORDER_WORDS = { name: 'Name', expiry: 'Expiry', renewal: 'Renewal' } as co
 export function Tokens({ session, address, now, go }: ViewProps) {
   const { query, tokenState: state, zoom, order, opened } = address;
   const { items, revision } = session.tokens;
-  // States change with time, so the filter is applied again every second.
+  // States change with time, so tokens are counted and filtered by state again every second.
   const second = Math.floor(now / 1_000);
   const counts = useMemo(() => countBy(TOKEN_STATES, statesOf(items.values(), now)), [revision, second]);
   const previous = useRef<readonly Token[]>([]);

@@ -3,13 +3,13 @@ import * as fc from 'fast-check';
 import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts';
 import { evaluateCredential, evaluateProbe, type FaultReason } from '../../../src/clusters/policy/conditions.ts';
 import {
+  computeUnreachableMs,
   type Health,
   isInDoubt,
   isProbeRetried,
   isReadyInDoubt,
   parseHealth,
   toConditions,
-  unreachableMs,
   updateHealth,
 } from '../../../src/clusters/policy/health.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
@@ -201,7 +201,7 @@ function reporting(status: 'True' | 'False' | 'Unknown', lastHeartbeatTime?: str
   } as unknown as Cluster;
 }
 
-describe('unreachableMs', () => {
+describe('computeUnreachableMs', () => {
   it.each([
     ['now', 0, 20_000],
     ['a probe ago', 10_000, 10_000],
@@ -211,7 +211,7 @@ describe('unreachableMs', () => {
     ['5 s in the future', -5_000, 25_000],
     ['an hour in the future', -3_600_000, 0],
   ])('returns the rest of two probe intervals for a heartbeat %s', (_when, ageMs, leftMs) => {
-    expect(unreachableMs(reporting('False', formatTimestamp(NOW - ageMs)), PROBE_MS, NOW)).toBe(leftMs);
+    expect(computeUnreachableMs(reporting('False', formatTimestamp(NOW - ageMs)), PROBE_MS, NOW)).toBe(leftMs);
   });
 
   it.each([
@@ -221,6 +221,6 @@ describe('unreachableMs', () => {
     ['an invalid heartbeat', reporting('False', 'soon')],
     ['no status', {} as Cluster],
   ])('returns 0 for a Cluster with %s', (_case, cluster) => {
-    expect(unreachableMs(cluster, PROBE_MS, NOW)).toBe(0);
+    expect(computeUnreachableMs(cluster, PROBE_MS, NOW)).toBe(0);
   });
 });

@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type CredentialObservation, type CredentialPlan, planCredential, retryDelayMs } from '../../../src/credentials/policy/plan.ts';
+import {
+  type CredentialObservation,
+  type CredentialPlan,
+  computeRetryDelayMs,
+  planCredential,
+} from '../../../src/credentials/policy/plan.ts';
 import { computeRenewalSlotAt, type TokenInUse } from '../../../src/targets/policy/renewal.ts';
 import type { RenewalRecord } from '../../../src/targets/policy/renewed-secret.ts';
 import { NOON } from '../../support/builders.ts';
@@ -265,11 +270,11 @@ describe('planCredential', () => {
   });
 });
 
-describe('retryDelayMs', () => {
+describe('computeRetryDelayMs', () => {
   it('returns a delay that grows to ten minutes, within a fifth of the remaining validity, and never shorter than ten seconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -HOUR_MS, max: 720 * HOUR_MS }), (failures, remainingMs) => {
-        const delayMs = retryDelayMs(failures, remainingMs);
+        const delayMs = computeRetryDelayMs(failures, remainingMs);
         expect(delayMs).toBeGreaterThanOrEqual(10_000);
         expect(delayMs).toBeLessThanOrEqual(600_000);
         if (remainingMs > 0) expect(delayMs).toBeLessThanOrEqual(Math.max(remainingMs / 5, 10_000));
@@ -278,6 +283,6 @@ describe('retryDelayMs', () => {
   });
 
   it('doubles the delay for an expired credential', () => {
-    expect([1, 2, 3, 10].map((failures) => retryDelayMs(failures, -1))).toEqual([10_000, 20_000, 40_000, 600_000]);
+    expect([1, 2, 3, 10].map((failures) => computeRetryDelayMs(failures, -1))).toEqual([10_000, 20_000, 40_000, 600_000]);
   });
 });

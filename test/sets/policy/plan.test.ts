@@ -6,7 +6,7 @@ import {
   planSet,
   type Rollout,
   readyConditionOf,
-  rolloutOf,
+  resolveRollout,
   toMemberState,
 } from '../../../src/sets/policy/plan.ts';
 import { digestTemplate } from '../../../src/sets/policy/template.ts';
@@ -45,11 +45,11 @@ describe('toMemberState', () => {
   });
 });
 
-describe('rolloutOf', () => {
+describe('resolveRollout', () => {
   it('keeps the start of the rollout until the template changes', () => {
     const known = aSet({ expirationSeconds: 7200, status: { rollout } });
-    expect(rolloutOf(known, 'now')).toEqual(rollout);
-    expect(rolloutOf(aSet({ expirationSeconds: 600, status: { rollout } }), 'now').startTime).toBe('now');
+    expect(resolveRollout(known, 'now')).toEqual(rollout);
+    expect(resolveRollout(aSet({ expirationSeconds: 600, status: { rollout } }), 'now').startTime).toBe('now');
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ProfilesAspect, toProfilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
-import { planSet, rolloutOf } from '../../../src/sets/policy/plan.ts';
+import { planSet, resolveRollout } from '../../../src/sets/policy/plan.ts';
 import { toDesiredStatus } from '../../../src/sets/policy/status.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { NOON } from '../../support/builders.ts';
@@ -15,7 +15,7 @@ type Profiles = ProfilesAspect | 'none' | undefined;
 function conditionOf(type: string, { profiles, hasRequester = true }: { readonly profiles?: Profiles; readonly hasRequester?: boolean }) {
   const set = aSet({ status: { conditions: [PUBLISHED] } });
   const observation = { set, members: [], surplus: [] };
-  const rollout = rolloutOf(set, formatTimestamp(NOON));
+  const rollout = resolveRollout(set, formatTimestamp(NOON));
   const removal = { type: 'allowed', isConfirmed: false } as const;
   const plan = planSet(observation, rollout, NOON);
   const status = toDesiredStatus({ observation, hasRequester, plan, rollout, removal, profiles }, NOON);

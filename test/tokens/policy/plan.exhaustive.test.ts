@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
-import { digestOf } from '../../../src/std/digest.ts';
+import { computeDigest } from '../../../src/std/digest.ts';
 import { planToken, type TokenPlan } from '../../../src/tokens/policy/plan.ts';
 import { requestOf } from '../../../src/tokens/policy/record.ts';
 import { type StoredSecret, toDataDigest, withoutToken } from '../../../src/tokens/policy/secret.ts';
@@ -74,8 +74,8 @@ const secrets: fc.Arbitrary<StoredSecret> = fc
     ownerReferences: rarely(fc.constant([]), healthy.metadata.ownerReferences ?? []),
     type: rarely(fc.constant('kubernetes.io/tls'), 'Opaque'),
     immutable: rarely(fc.constant(true), false),
-    tokenDigest: rarely(fc.constantFrom(undefined, digestOf('another')), healthy.tokenDigest),
-    dataDigest: rarely(fc.constant(digestOf('another')), healthy.dataDigest),
+    tokenDigest: rarely(fc.constantFrom(undefined, computeDigest('another')), healthy.tokenDigest),
+    dataDigest: rarely(fc.constant(computeDigest('another')), healthy.dataDigest),
     claims: rarely(fc.option(claims, { nil: undefined }), healthy.claims),
   })
   .map(({ annotations: changed, ownerReferences, tokenDigest, claims: claimed, ...rest }) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
-import { digestOf } from '../../../src/std/digest.ts';
+import { computeDigest } from '../../../src/std/digest.ts';
 import type { TokenLimits } from '../../../src/targets/policy/grant.ts';
 import { planToken } from '../../../src/tokens/policy/plan.ts';
 import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
@@ -43,7 +43,7 @@ describe('planToken for a valid token', () => {
   });
 
   it('waits after the target accepted the token', () => {
-    const verdict = { tokenDigest: digestOf(aGrant().text()), accepted: true };
+    const verdict = { tokenDigest: computeDigest(aGrant().text()), accepted: true };
     expect(planFor(HELD.with({ verdict }).build(), at('12:20:00')).type).toBe('wait');
   });
 
@@ -268,10 +268,10 @@ describe('planToken for a Secret that differs', () => {
     ['when the form changes', HELD.changing((token) => token.writing({ outputs: ['ArgoCD'] }))],
     ['when labels change', HELD.changing((token) => token.writing({ labels: { team: 'a' } }))],
     ['when annotations change', HELD.changing((token) => token.writing({ annotations: { note: 'x' } }))],
-    ['when the address of the cluster changes', HELD.with({ outputsDigest: digestOf('another address') })],
+    ['when the address of the cluster changes', HELD.with({ outputsDigest: computeDigest('another address') })],
     ['when renewBefore changes', HELD.changing((token) => token.renewedBefore('30m'))],
-    ['when the status records an earlier write', HELD.with({ writtenDigest: digestOf('an earlier write') })],
-    ['when another client edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), dataDigest: digestOf('edited') } })],
+    ['when the status records an earlier write', HELD.with({ writtenDigest: computeDigest('an earlier write') })],
+    ['when another client edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), dataDigest: computeDigest('edited') } })],
     ["when Purser's label is missing", HELD.with({ secret: { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, labels: {} } } })],
   ])('rewrites the Secret without a new token %s', (_, scene) => {
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'update' });
@@ -327,7 +327,7 @@ describe('planToken with a Cluster that refers to another credential', () => {
   const cluster = { ...rest, spec: { ...spec, authInfo: { controller } } };
 
   it('reissues the token before it writes other addresses, and keeps the old token until then', () => {
-    const scene = HELD.with({ cluster, outputsDigest: digestOf('another address') });
+    const scene = HELD.with({ cluster, outputsDigest: computeDigest('another address') });
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'CredentialReplaced', mustDropOld: false });
     expect(planFor(scene.with({ lastIssuedAt: at('12:19:59') }).build(), at('12:20:00'))).toMatchObject({ type: 'hold', mustStrip: false });
   });
@@ -612,7 +612,7 @@ function withoutKeyToken(held = secretOfHeld()) {
 }
 
 function edited(text: string) {
-  return HELD.with({ secret: { ...secretOfHeld(), tokenDigest: digestOf(text) } });
+  return HELD.with({ secret: { ...secretOfHeld(), tokenDigest: computeDigest(text) } });
 }
 
 /** Returns a foreign token with a record that matches it. */
@@ -636,7 +636,7 @@ function changed(spec: Parameters<ReturnType<typeof aToken>['with']>[0]) {
 }
 
 function rejected(text: string) {
-  return HELD.with({ verdict: { tokenDigest: digestOf(text), accepted: false } });
+  return HELD.with({ verdict: { tokenDigest: computeDigest(text), accepted: false } });
 }
 
 function immutable() {

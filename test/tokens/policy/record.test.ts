@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation } from '../../../src/api/names.ts';
-import { digestOf } from '../../../src/std/digest.ts';
+import { computeDigest } from '../../../src/std/digest.ts';
 import { toIssuingCredential } from '../../../src/targets/registry.ts';
 import {
   createRecord,
@@ -39,7 +39,7 @@ function record(token: TokenBuilder, grant = aGrant(), previous?: TokenRecord) {
     token: token.build(),
     issuingCredential: ISSUING_CREDENTIAL,
     grant: grant.build(),
-    tokenDigest: digestOf(grant.text()),
+    tokenDigest: computeDigest(grant.text()),
     previous,
   });
 }

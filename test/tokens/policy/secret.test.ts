@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation, Label } from '../../../src/api/names.ts';
-import { digestOf } from '../../../src/std/digest.ts';
+import { computeDigest } from '../../../src/std/digest.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
 import { earlierClaimant, holdsToken, isReserved, toDataDigest, toOutputsDigest, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { aCluster, aGrant, aToken, at, contentOf, SERVER, stored, type TokenBuilder, writtenSecret } from '../../support/builders.ts';
@@ -36,7 +36,7 @@ describe('desiredSecret', () => {
             '{"cluster":"prod-eu","clusterUID":"4f0e3c1d-0000-4000-8000-000000000001","credential":"","requester":"default","subject":"system:serviceaccount:deploy:deployer",' +
             '"accountUID":"9d6a0f52-0000-4000-8000-00000000000a","audiences":["https://kubernetes.default.svc"],"boundTo":""}',
           'tokens.purser.dev/rotations': '0',
-          'tokens.purser.dev/token-digest': digestOf(aGrant().text()),
+          'tokens.purser.dev/token-digest': computeDigest(aGrant().text()),
           'tokens.purser.dev/credential-id': 'jti-1772366400',
         },
         ownerReferences: [

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { positionOf, toBins, toLane, toScale, toTicks, ZOOM_NAMES, ZOOMS, zoomBy } from '../../../src/ui/model/timeline.ts';
+import { toBins, toLane, toPosition, toScale, toTicks, ZOOM_NAMES, ZOOMS, zoomBy } from '../../../src/ui/model/timeline.ts';
 import { aToken, condition, DAY, HOUR, MINUTE, NOW } from './tokens.ts';
 
 describe('toScale', () => {
   it.each(ZOOM_NAMES)('places the current time at a fifth of the span %s', (zoom) => {
     const scale = toScale(zoom, NOW);
     expect(scale.to - scale.from).toBe(ZOOMS[zoom]);
-    expect(positionOf(NOW, scale)).toBeCloseTo(0.2);
+    expect(toPosition(NOW, scale)).toBeCloseTo(0.2);
   });
 
   it('offers spans from one hour to one year', () => {

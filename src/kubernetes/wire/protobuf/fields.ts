@@ -10,14 +10,14 @@ export interface NumberedField {
   readonly schema: Schema;
 }
 
-const NUMBERED = new WeakMap<Schema, ReadonlyMap<number, NumberedField>>();
+const NUMBERED_FIELDS = new WeakMap<Schema, ReadonlyMap<number, NumberedField>>();
 
 /** Returns the fields of a struct by number. Fields without a declared number get the free numbers in declared order. */
 export function numberedFieldsOf(schema: Schema): ReadonlyMap<number, NumberedField> {
-  const known = NUMBERED.get(schema);
+  const known = NUMBERED_FIELDS.get(schema);
   if (known !== undefined) return known;
   const fields = new Map(assignNumbers(schema));
-  NUMBERED.set(schema, fields);
+  NUMBERED_FIELDS.set(schema, fields);
   return fields;
 }
 

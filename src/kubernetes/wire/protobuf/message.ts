@@ -6,10 +6,10 @@ import { protobufNotSupported } from '../content-type.ts';
 import { isZero, zeroOf } from '../decode-typed.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type NumberedField, numberedFieldsOf } from './fields.ts';
-import { DELIMITED, FIXED_64, ProtobufReader, VARINT } from './reader.ts';
+import { FIXED_64, LENGTH_DELIMITED, ProtobufReader, VARINT } from './reader.ts';
 import { decodeSelfMessage, messageSchemaOf } from './self.ts';
 
-/** Decodes a message by the schema of its struct. Ignores unknown fields. Throws an Error with Go's message, and 415 for a raw value. */
+/** Decodes a message by the schema of its struct. Ignores unknown fields. Throws an Error with Go's message, or 415 for raw bytes. */
 export function decodeMessage(bytes: Buffer, schema: Schema): Fields {
   return decodeInto({}, bytes, schema);
 }
@@ -31,7 +31,7 @@ function decodeInto(target: Open, bytes: Buffer, schema: Schema): Fields {
 
 function readField(target: Open, reader: ProtobufReader, { name, goName, schema }: NumberedField, wireType: number): void {
   const expected = wireTypeOf(schema.items ?? schema);
-  const isPacked = schema.items !== undefined && wireType === DELIMITED && expected !== DELIMITED;
+  const isPacked = schema.items !== undefined && wireType === LENGTH_DELIMITED && expected !== LENGTH_DELIMITED;
   if (wireType !== expected && !isPacked) throw new Error(`proto: wrong wireType = ${wireType} for field ${goName}`);
   const previous = target[name];
   const value = isPacked ? decodePacked(reader.delimited(), schema, previous) : readValue(reader, schema, previous);
@@ -46,16 +46,16 @@ function isCollection({ items, additionalProperties }: Schema): boolean {
 }
 
 function wireTypeOf({ type, go }: Schema): number {
-  if (go?.codec !== undefined) return DELIMITED;
+  if (go?.codec !== undefined) return LENGTH_DELIMITED;
   if (type === 'number') return FIXED_64;
-  return type === 'integer' || type === 'boolean' ? VARINT : DELIMITED;
+  return type === 'integer' || type === 'boolean' ? VARINT : LENGTH_DELIMITED;
 }
 
 function readValue(reader: ProtobufReader, schema: Schema, previous: Value | undefined): Value | undefined {
   if (schema.items !== undefined) return append(previous, readItem(reader, schema.items));
   if (typeof schema.additionalProperties === 'object') return withEntry(previous, reader.delimited(), schema.additionalProperties);
   const wireType = wireTypeOf(schema);
-  if (wireType === DELIMITED) return decodeDelimited(reader.delimited(), schema, previous);
+  if (wireType === LENGTH_DELIMITED) return decodeDelimited(reader.delimited(), schema, previous);
   return wireType === VARINT ? toVarintValue(reader.varint(), schema) : reader.double();
 }
 

@@ -8,7 +8,7 @@ export interface Tag {
 
 export const VARINT = 0;
 export const FIXED_64 = 1;
-export const DELIMITED = 2;
+export const LENGTH_DELIMITED = 2;
 const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED_32 = 5;
@@ -26,7 +26,7 @@ export class ProtobufReader {
     return this.#at >= this.#bytes.length;
   }
 
-  /** Reads the tag of the next field of a struct. Without `struct`, reads the tag of a map entry, which Go does not check. */
+  /** Reads the next tag. Checks the tag only if `struct` (a name for errors) is set: Go does not check tags in map entries and groups. */
   tag(struct?: string): Tag {
     const wire = this.varint();
     const tag = { number: Number(BigInt.asIntN(32, wire >> 3n)), wireType: Number(wire & 7n) };
@@ -80,7 +80,7 @@ export class ProtobufReader {
   #skipValue(wireType: number): void {
     if (wireType === VARINT) this.varint();
     else if (wireType === FIXED_64) this.#advance(8);
-    else if (wireType === DELIMITED) this.delimited();
+    else if (wireType === LENGTH_DELIMITED) this.delimited();
     else if (wireType === FIXED_32) this.#advance(4);
     else throw new Error(`proto: illegal wireType ${wireType}`);
   }

@@ -9,7 +9,7 @@ import { parseJson } from '../json-parse.ts';
 
 type Codec = NonNullable<GoField['codec']>;
 
-/** Returns the protobuf schema of a type with its own decoder; undefined for raw values, which Purser accepts only as JSON. */
+/** Returns the protobuf schema of a type with its own decoder; undefined for raw values, which Purser does not accept in protobuf. */
 export function messageSchemaOf({ codec }: GoField): Schema | undefined {
   return codec === undefined ? undefined : MESSAGES[codec];
 }

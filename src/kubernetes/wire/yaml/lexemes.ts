@@ -26,7 +26,7 @@ export class LexemeCheck {
     return this.#flowLevel > 0 && /^[:?]/.test(lexeme) ? 'found character that cannot start any token' : undefined;
   }
 
-  /** Returns the problem with a colon. In a flow collection, a plain key ends only before a colon and a space; a key is on one line. */
+  /** Returns the problem with a colon. In a flow collection, a key is on one line, and white space follows the colon of a plain key. */
   #findColonProblem(lexeme: string, next: string): string | undefined {
     if (this.#flowLevel === 0 || lexeme !== ':') return undefined;
     const isPartOfKey = this.#isAfterPlain && !/\s/.test(next);
@@ -49,11 +49,11 @@ export function hasSurrogateEscape(text: string): boolean {
 const SCALAR = '\u001f';
 const SURROGATE = /\\ud[89a-f]/i;
 const ESCAPE = /\\(?:u.{4}|.)/gs;
-const QUOTED = /^"[^"\\]*(?:\\.[^"\\]*)*"$/s;
+const QUOTED_STRING = /^"[^"\\]*(?:\\.[^"\\]*)*"$/s;
 
 function findIndicatorProblem(lexeme: string): string | undefined {
   if (/^[&*](?![\w-]+$)/.test(lexeme)) return 'did not find expected alphabetic or numeric character';
   if (!lexeme.startsWith('"')) return undefined;
-  if (!QUOTED.test(lexeme)) return 'found unexpected end of stream';
+  if (!QUOTED_STRING.test(lexeme)) return 'found unexpected end of stream';
   return hasSurrogateEscape(lexeme) ? 'found invalid Unicode character escape code' : undefined;
 }

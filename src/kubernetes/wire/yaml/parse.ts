@@ -23,10 +23,10 @@ export interface YamlLimits {
   readonly allowAliases: boolean;
 }
 
-const UNLIMITED: YamlLimits = { maxBytes: Number.POSITIVE_INFINITY, allowAliases: true };
+const NO_LIMITS: YamlLimits = { maxBytes: Number.POSITIVE_INFINITY, allowAliases: true };
 
 /** Parses the first document of a YAML stream. Throws an Error if the document is invalid, and 413 for YAML above `maxBytes`. */
-export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimits = UNLIMITED): YamlDocument {
+export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimits = NO_LIMITS): YamlDocument {
   checkCharacters(body);
   const json = parseAsJson(body);
   if (json !== undefined) return { node: json };
@@ -47,13 +47,13 @@ export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimi
 
 function checkCharacters(body: Uint8Array): void {
   if (!isUtf8(body)) throw new Error('yaml: invalid leading UTF-8 octet');
-  if (NOT_ALLOWED.test(Buffer.from(body).toString())) throw new Error('yaml: control characters are not allowed');
+  if (FORBIDDEN_CHARACTER.test(Buffer.from(body).toString())) throw new Error('yaml: control characters are not allowed');
 }
 
 /** Pattern of line breaks of YAML 1.1 that the parser does not recognize. */
 const LINE_BREAKS = /\r(?!\n)|[\u0085\u2028\u2029]/;
 const UNICODE_BREAKS = /[\u0085\u2028\u2029]/;
-const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+const FORBIDDEN_CHARACTER = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 /**
  * Parses the body as JSON, because parsing JSON is much faster. Returns undefined if the body is not JSON, if YAML would reject it, or if

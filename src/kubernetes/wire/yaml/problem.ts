@@ -32,7 +32,7 @@ const WORDINGS: readonly Wording[] = [
   { found: /^Invalid escape sequence/, text: 'found unknown escape character', by: 'scanner' },
 ];
 
-/** Returns the message for invalid YAML. A problem on the first line has no line number. */
+/** Returns the message for invalid YAML, without a line number if Kubernetes' library places the problem on the first line. */
 export function formatYamlProblem({ message, pos: [at] }: Pick<YAMLParseError, 'message' | 'pos'>, lines: LineCounter): string {
   const wording = WORDINGS.find(({ found }) => found.test(message));
   const line = lines.linePos(at).line + (wording?.later ?? 0);

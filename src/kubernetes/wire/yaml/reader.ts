@@ -116,7 +116,7 @@ export class YamlReader {
     return result;
   }
 
-  /** Limits the size of the result, because repeated aliases can expand a small document into a huge one. */
+  /** Counts a read. Throws if too many reads are through aliases: repeated aliases can expand a small document into a huge one. */
   #count(): void {
     this.#reads++;
     if (this.#openAnchors.size > 0) this.#readsThroughAliases++;

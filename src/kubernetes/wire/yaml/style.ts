@@ -6,7 +6,7 @@ export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal';
 
 /** Chooses the style of a string; keys stay on one line. */
 export function chooseScalarStyle(text: string, isKey: boolean): ScalarStyle {
-  const isSpecial = SPECIAL.test(text) || SPACE_BEFORE_BREAK.test(text);
+  const isSpecial = SPECIAL_CHARACTER.test(text) || SPACE_BEFORE_BREAK.test(text);
   if (text.includes('\n')) return isKey || isSpecial || text.endsWith(' ') ? 'double' : 'literal';
   if (isSpecial || !resolvesToText(text) || (isKey && LINE_BREAK.test(text))) return 'double';
   if (!NOT_PLAIN.test(text)) return 'plain';
@@ -27,7 +27,7 @@ export function isLineBreak(char: string): boolean {
 export function escapeInDoubleQuotes(char: string): string {
   const named = ESCAPES[char];
   if (named !== undefined) return named;
-  if (!SPECIAL.test(char) && !LINE_BREAK.test(char)) return char;
+  if (!SPECIAL_CHARACTER.test(char) && !LINE_BREAK.test(char)) return char;
   const code = char.codePointAt(0) ?? 0;
   const hex = code.toString(16).toUpperCase();
   if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
@@ -38,7 +38,7 @@ const LINE_BREAK = /[\r\n\u0085\u2028\u2029]/;
 const SPACE_BEFORE_BREAK = / [\r\n\u0085\u2028\u2029]/;
 const SPACE_AFTER_BREAK = /[\r\n\u0085\u2028\u2029] /;
 /** Pattern of characters that the YAML library considers unprintable, such as tabs and all those above the Basic Multilingual Plane. */
-const SPECIAL = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
+const SPECIAL_CHARACTER = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 /** Pattern of text that cannot be plain: spaces at either end, line breaks, and characters that start another construct. */
 const NOT_PLAIN = /^ | $|[\n\u2028\u2029]|^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/;
 
