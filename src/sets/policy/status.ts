@@ -138,7 +138,7 @@ function toProgressingCondition(
   failures: readonly ManagedTokenSetFailure[],
   now: number,
 ): TypedAspect {
-  const { set, members, surplus } = observation;
+  const { set, members, surplus, overridden = new Set() } = observation;
   const type = SetConditionType.progressing;
   if (removal.type === 'paused') return [type, toAspect('False', 'RemovalPaused', formatRemovalDetail(set, removal))];
   const [name] = plan.stoppedBy;
@@ -153,8 +153,15 @@ function toProgressingCondition(
     return [type, hasRequester ? toAspect('False', 'Complete') : toRequesterNotFound(set)];
   }
   const removals = surplus.length === 0 ? '' : `; ManagedTokens to remove: ${surplus.length}`;
-  return [type, toAspect('True', 'RollingOut', `${members.length - pending} of ${members.length} clusters are finished${removals}`)];
+  const reverted = overridden.size === 0 ? '' : `; ${OVERRIDDEN}: ${overridden.size}. ${OVERRIDDEN_REMEDY}`;
+  return [
+    type,
+    toAspect('True', 'RollingOut', `${members.length - pending} of ${members.length} clusters are finished${removals}${reverted}`),
+  ];
 }
+
+const OVERRIDDEN = 'ManagedTokens that another client or an admission webhook changes after each write';
+const OVERRIDDEN_REMEDY = 'Check who changes them with kubectl get -o yaml --show-managed-fields';
 
 /** Returns whether Purser still has to write a member's ManagedToken, or waits for its deletion or its result. */
 function isPending(set: StoredSet, member: Member, now: number): boolean {

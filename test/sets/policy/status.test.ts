@@ -1,20 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ProfilesAspect, toProfilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
-import { planSet, resolveRollout } from '../../../src/sets/policy/plan.ts';
+import { type Member, planSet, resolveRollout } from '../../../src/sets/policy/plan.ts';
 import { toDesiredStatus } from '../../../src/sets/policy/status.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { NOON } from '../../support/builders.ts';
-import { aSet } from '../set-builder.ts';
+import { aMember, aSet } from '../set-builder.ts';
 
 const BEFORE = formatTimestamp(NOON - 60_000);
 const PUBLISHED = { type: 'ClusterProfilesPublished', ...toProfilesAspect('Published'), lastTransitionTime: BEFORE } as const;
 
 type Profiles = ProfilesAspect | 'none' | undefined;
 
-/** Returns a condition of a set without clusters after the `PUBLISHED` condition. */
-function conditionOf(type: string, { profiles, hasRequester = true }: { readonly profiles?: Profiles; readonly hasRequester?: boolean }) {
+interface Case {
+  readonly profiles?: Profiles;
+  readonly hasRequester?: boolean;
+  readonly members?: readonly Member[];
+  readonly overridden?: ReadonlySet<string>;
+}
+
+/** Returns a condition of a set after the `PUBLISHED` condition. */
+function conditionOf(type: string, { profiles, hasRequester = true, members = [], overridden = new Set() }: Case) {
   const set = aSet({ status: { conditions: [PUBLISHED] } });
-  const observation = { set, members: [], surplus: [] };
+  const observation = { set, members, surplus: [], overridden };
   const rollout = resolveRollout(set, formatTimestamp(NOON));
   const removal = { type: 'allowed', isConfirmed: false } as const;
   const plan = planSet(observation, rollout, NOON);
@@ -32,6 +39,19 @@ describe('condition Ready of a ManagedTokenSet', () => {
       message: 'Service account team-a/default was not found. Create it, or correct spec.template.spec.requesterServiceAccountName.',
     });
     expect(conditionOf('Ready', {})).toMatchObject({ status: 'True', reason: 'NoClusters' });
+  });
+});
+
+describe('condition Progressing of a ManagedTokenSet', () => {
+  it('reports how many ManagedTokens Purser cannot change because another client or a webhook changes them back', () => {
+    const member = aMember(aSet(), 'a', aSet(), { ready: 'True' });
+    const changed = { ...member, token: { ...member.token!, spec: { ...member.token!.spec, audiences: ['x'] } } };
+    const members = [changed, aMember(aSet(), 'b', aSet(), { ready: 'True' })];
+    const found = (overridden: ReadonlySet<string>) => conditionOf('Progressing', { members, overridden })?.message;
+    expect(found(new Set())).toMatch(/1 of 2 clusters are finished\.$/);
+    expect(found(new Set(['a']))).toMatch(
+      /1 of 2 clusters are finished; ManagedTokens that another client or an admission webhook changes after each write: 1\. Check who changes them with kubectl get -o yaml --show-managed-fields\.$/,
+    );
   });
 });
 
