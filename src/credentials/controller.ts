@@ -6,7 +6,7 @@ import type { Change } from '../kube/store.ts';
 import { type Outcome, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
-import { generationChanged, requestNow, whenSynced } from '../runtime/trigger.ts';
+import { generationChanged, mapToKeys, requestNow, whenSynced } from '../runtime/trigger.ts';
 import { mergeItems } from '../std/merge-items.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import { toRegisteredKey } from '../targets/policy/renewed-secret.ts';
@@ -68,14 +68,14 @@ function isNewlyRejected(change: Change<Cluster>): boolean {
 }
 
 /**
- * Emits the key of a registered Secret when the Secret, the Secret with the renewed token, or the spec of a Cluster that refers to the
- * registered Secret changes, and when a cluster rejects the credential.
+ * Emits the key of a registered Secret when the Secret, the Secret with the renewed token, or the spec of a Cluster that refers or referred
+ * to the registered Secret changes, and when a cluster rejects the credential.
  */
 function emitChangedKeys({ clusters, credentials }: RegistryInformers): Observable<string> {
   return merge(
     clusters.changes$.pipe(
       filter((change) => generationChanged(change) || isNewlyRejected(change)),
-      mergeItems(({ object }) => credentialKeysOf(object)),
+      mergeItems(mapToKeys(credentialKeysOf)),
     ),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(map(({ key }) => toRegisteredKey(key))),
   );

@@ -124,6 +124,19 @@ describe('credential with renewal Manual', () => {
     await returnsTo(supplied);
   });
 
+  it('renews a shared credential immediately when the last Cluster with renewal Manual refers to another Secret', async () => {
+    await world.begin({ lifetime: '1h' });
+    const other = `${world.name}-other`;
+    await world.addCluster(other, { lifetime: '1h', renewal: 'Manual' });
+    await world.register(world.target.issueToken(), [world.name, other]);
+    await world.run();
+    await world.until(async () => (await world.condition('Ready')).startsWith('True'));
+    await world.wait(MINUTE_MS);
+    expect(await world.renewed()).toBeUndefined();
+    await world.hub.admin.patch(Clusters, { name: other }, { spec: { authInfo: { controller: { name: 'another' } } } });
+    expect(await world.nextToken()).not.toBe('');
+  });
+
   it('continues with a new token if renewal becomes Auto before the anchors of the renewed token are deleted', async () => {
     const { renewed } = await beginRenewed(31_536_000);
     await setRenewal('Manual');
