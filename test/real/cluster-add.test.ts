@@ -83,6 +83,7 @@ async function writeContexts(): Promise<string> {
     token: await userOf(target, 'admin'),
     certificate: await userOf(target, 'root', ['system:masters']),
     'hub-certificate': await userOf(hub, 'root', ['system:masters']),
+    registrar: await userOf(hub, 'registrar'),
     plugin: exec(plugin),
     'missing-plugin': exec(join(folder, 'missing')),
     alice: await userOf(target, 'alice'),
@@ -400,6 +401,22 @@ describe('purser cluster add', () => {
     await admin.hub.get(ServiceAccounts, { namespace: 'purser-system', name: 'purser-federated' });
     const { subjects = [] } = await admin.target.get(ClusterRoleBindings, { name: 'purser' });
     expect(subjects.map(({ name }) => name)).toEqual(['hub:system:serviceaccount:purser-system:purser-federated']);
+  });
+
+  it('prints a placeholder for the issuer if the user may not read the issuer of the hub', async () => {
+    const metadata = { name: 'registrar' };
+    await admin.hub.create(ClusterRoles, { metadata, rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'registrar' };
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'registrar' }];
+    await admin.hub.create(ClusterRoleBindings, { metadata, roleRef, subjects });
+    const { code, output, stderr } = await purser(
+      `${ADD.replace('--hub-context hub-token', '--hub-context hub-registrar')} --federated --timeout 0`,
+    );
+    expect([code, stderr]).toEqual([0, '']);
+    expect(output).toContain('purser print authentication-config --issuer ISSUER --server');
+    expect(output).toContain(
+      'Replace ISSUER with the issuer of the hub, which kubectl get --raw /.well-known/openid-configuration prints.',
+    );
   });
 
   it('prints the objects that kubectl could apply with --dry-run, without sending a request', async () => {

@@ -260,25 +260,28 @@ async function toHubObjects({ namespace }: TargetRegistration, serviceAccount: s
 
 /** Returns instructions to make the target trust the hub. */
 async function renderTrustNote({ hub, target, registration, serviceAccount }: AddClusterOptions, options: CallOptions): Promise<string> {
-  const { issuer = '' } = await callPeer(hub, (client) => readJson(client, '/.well-known/openid-configuration', options));
+  const { issuer = '' } = await callPeer(hub, (client) => readJson(client, ISSUER_PATH, options));
   const { gitVersion = '' } = await callPeer(target, (client) => readJson(client, '/version', options));
   const version = /^v?(\d+\.\d+)/.exec(gitVersion)?.[1];
+  const isKnown = ISSUER.test(issuer);
   const words = [
-    `purser print authentication-config --issuer ${ISSUER.test(issuer) ? issuer : 'ISSUER'} --server ${registration.server}`,
+    `purser print authentication-config --issuer ${isKnown ? issuer : 'ISSUER'} --server ${registration.server}`,
     `--service-account ${serviceAccount} --namespace ${registration.namespace}`,
     ...(version === undefined ? [] : [`--kubernetes-version ${version}`]),
   ];
   return `To make the target cluster trust the hub, configure its API server with the output of:
   ${words.join(' ')}
-If a private CA signed the certificate of the issuer, add --ca FILE with the CA certificate.
+${isKnown ? '' : `Replace ISSUER with the issuer of the hub, which kubectl get --raw ${ISSUER_PATH} prints.\n`}If a private CA signed the certificate of the issuer, add --ca FILE with the CA certificate.
 `;
 }
 
+const ISSUER_PATH = '/.well-known/openid-configuration';
 /** Matches an issuer's URL that is safe to print as part of a shell command. */
 const ISSUER = /^https:\/\/[\w.~:/%[\]-]+$/;
 
+/** Returns an object of strings; empty if the caller may not read the path, or if the response is not JSON. */
 async function readJson(client: KubeClient, path: string, options: CallOptions): Promise<Readonly<Record<string, string | undefined>>> {
-  const text = await client.getText(path, options);
+  const text = (await ignoreReasons(client.getText(path, options), 'Forbidden', 'NotFound')) ?? '';
   try {
     return { ...(JSON.parse(text) as Readonly<Record<string, string>> | null) };
   } catch {
