@@ -73,7 +73,10 @@ function computeDeadlineAt(token: StoredToken, needsReview: boolean, { view, clo
   if (deletionTimestamp !== undefined || memory.of(token.metadata.uid).isRemoved) return now;
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
-  if (isPending(requestOf(token, Annotation.revoke), record.revokeRequest) || needsReview) return now;
+  const revokeRequest = requestOf(token, Annotation.revoke);
+  // The status alone has the last request of a token that cannot be revoked.
+  const isHandled = revokeRequest === token.status?.lastRevokeRequest;
+  if (needsReview || (!isHandled && isPending(revokeRequest, record.revokeRequest))) return now;
   // A ManagedToken that is reconciled early may wait until its renewal is due, but not much longer.
   const dueAt = isRequested(token, record) ? now : Math.max(renewAt, now);
   return Math.min(record.expiresAt, dueAt + DUE_MS, now + OTHER_MS);

@@ -20,6 +20,8 @@ interface Case {
   readonly needsReview?: boolean;
   readonly metadata?: object;
   readonly observedGeneration?: number;
+  /** Value of the last `revoke` request in the status. */
+  readonly lastRevokeRequest?: string;
   readonly crowd?: number;
   /** Value of the last `revoke` and `rotate` requests in the record. */
   readonly recorded?: string;
@@ -32,6 +34,7 @@ function deadline({
   needsReview = false,
   metadata = {},
   observedGeneration = 1,
+  lastRevokeRequest,
   crowd = 1,
   recorded,
 }: Case): number {
@@ -39,7 +42,7 @@ function deadline({
   const token = {
     metadata: { name: 'ci', namespace: 'team', generation: 1, ...metadata },
     spec: { clusterName: 'one', secret: { name: 'ci' } },
-    status: { observedGeneration },
+    status: { observedGeneration, lastRevokeRequest },
   };
   const issuedFor = {
     v: 1,
@@ -113,6 +116,11 @@ describe('priorityOf', () => {
   it.each<[string, Case, number]>([
     ['a permission in doubt', { expiresInMs: YEAR, needsReview: true }, 0],
     ['a requested revocation', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.revoke]: 'now' } } }, 0],
+    [
+      'a handled request to revoke a token that cannot be revoked',
+      { expiresInMs: YEAR, lastRevokeRequest: 'now', metadata: { annotations: { [Annotation.revoke]: 'now' } } },
+      10 * MINUTE,
+    ],
     ['a reconcile after the annotations of handled requests were removed', { expiresInMs: YEAR, recorded: 'now' }, 10 * MINUTE],
     ['a deletion', { expiresInMs: YEAR, metadata: { deletionTimestamp: '2026-03-01T11:00:00Z' } }, 0],
     ['a renewal shortly before the expiry', { expiresInMs: 5_000, renewInMs: -MINUTE }, 5_000],
