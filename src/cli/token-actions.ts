@@ -42,7 +42,7 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
     (token) => token.metadata.uid === found.metadata.uid && isDone(token, value, requested),
   );
   if (changed !== undefined) return host.print(`${title} ${describeResult(changed, host.clock.now())}.\n`);
-  const part = latest && describePart?.(latest, value, requested);
+  const part = latest?.metadata.uid === found.metadata.uid ? describePart?.(latest, value, requested) : undefined;
   const state = part === undefined ? `Purser has not completed the request to ${action} ${title}` : `${title} ${part}`;
   throw new CommandError(`${state}${latest === undefined ? '' : describeCause(latest)}`, ExitCode.notReady);
 }
@@ -88,7 +88,7 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     isDone: (token, value, requested) => isObserved(token, value, requested) && isReady(token),
     describeResult: (token, now) => `is no longer suspended; ${formatExpiry(token, now, 'its token')}`,
     describePart: (token, value, requested) =>
-      isObserved(token, value, requested) ? 'is no longer suspended, but is not Ready' : undefined,
+      !token.spec.rotation.suspend && isObserved(token, value, requested) ? 'is no longer suspended, but is not Ready' : undefined,
   },
 };
 
@@ -114,9 +114,9 @@ async function waitUntil(
   { hub, namespace, name, timeoutMs }: TokenChange,
   host: CommandHost,
   isDone: (token: Stored<ManagedToken>) => boolean,
-): Promise<{ readonly changed?: ManagedToken | undefined; readonly latest?: ManagedToken | undefined }> {
+): Promise<{ readonly changed?: ManagedToken | undefined; readonly latest?: Stored<ManagedToken> | undefined }> {
   const { signal } = host;
-  let latest: ManagedToken | undefined;
+  let latest: Stored<ManagedToken> | undefined;
   const changed = await poll(timeoutMs, host, async () => {
     const token = await hub.get(ManagedTokens, { namespace, name }, { signal });
     latest = token;

@@ -415,7 +415,7 @@ describe('purser cluster add', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(output).toContain('purser print authentication-config --issuer ISSUER --server');
     expect(output).toContain(
-      'Replace ISSUER with the issuer of the hub, which kubectl get --raw /.well-known/openid-configuration prints.',
+      'Replace ISSUER with the issuer of the hub: the field issuer in the output of kubectl --context hub-registrar get --raw /.well-known/openid-configuration, which requires permission to get this path.',
     );
   });
 

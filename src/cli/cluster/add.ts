@@ -269,9 +269,18 @@ async function renderTrustNote({ hub, target, registration, serviceAccount }: Ad
     `--service-account ${serviceAccount} --namespace ${registration.namespace}`,
     ...(version === undefined ? [] : [`--kubernetes-version ${version}`]),
   ];
+  const context = hub.context === undefined ? '' : `--context ${hub.context} `;
+  const notes = [
+    ...(isKnown
+      ? []
+      : [
+          `Replace ISSUER with the issuer of the hub: the field issuer in the output of kubectl ${context}get --raw ${ISSUER_PATH}, which requires permission to get this path.`,
+        ]),
+    ...(version === undefined ? ['If the target cluster is older than Kubernetes 1.34, add --kubernetes-version with its version.'] : []),
+  ];
   return `To make the target cluster trust the hub, configure its API server with the output of:
   ${words.join(' ')}
-${isKnown ? '' : `Replace ISSUER with the issuer of the hub, which kubectl get --raw ${ISSUER_PATH} prints.\n`}If a private CA signed the certificate of the issuer, add --ca FILE with the CA certificate.
+${notes.map((note) => `${note}\n`).join('')}If a private CA signed the certificate of the issuer, add --ca FILE with the CA certificate.
 `;
 }
 

@@ -70,6 +70,7 @@ function explainTransport(peer: Peer, error: TransportError): string {
     return `the certificate of ${server} is not trusted (${error.code}). Check certificate-authority-data and the address of ${context}`;
   if (reason === 'CredentialRejected')
     return `the ${role} rejects the client certificate of ${context}. Log in again, or check the context of the ${role}`;
+  if (error.code === 'EMSGSIZE') return `the response from ${server} is too large. Check the address of ${context}`;
   if (reason === 'ResponseUntrusted') return `${server} is not a Kubernetes API server. Check the address of ${context}`;
   return `cannot connect to the ${role} at ${server} (${error.code}). Check the network and the address of ${context}`;
 }
