@@ -54,8 +54,8 @@ export class TrackedProfiles {
   isPartial = false;
 
   /**
-   * Replaces the known ClusterProfiles with those of a list. Of ClusterProfiles whose names are not in `kept`, tracks a limited number, and
-   * only names and UIDs, because a tenant can create any number of ClusterProfiles.
+   * Replaces the known ClusterProfiles with those of a list. If the name of a ClusterProfile is not in `kept`, tracks only its name and UID,
+   * and only if the set controls it. Tracks at most MAX_SURPLUS of these, because a tenant can create any number of ClusterProfiles.
    */
   async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {
     const earlier = new Map(this.controlled);

@@ -136,7 +136,7 @@ export class TrackedSet {
     else this.#overridden.delete(clusterName);
   }
 
-  /** Returns whether another client or a webhook determines parts of a ManagedToken: another write would have no effect. */
+  /** Returns whether a webhook changed the last write of a ManagedToken, which nobody has changed since: another write would have no effect. */
   isOverridden(clusterName: string, token: StoredToken | undefined): boolean {
     return token !== undefined && this.#overridden.get(clusterName) === encodeState(token.metadata);
   }

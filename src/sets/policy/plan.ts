@@ -31,9 +31,7 @@ export interface SetObservation {
   readonly members: readonly Member[];
   /** ManagedTokens that the set controls, for clusters that are not members. */
   readonly surplus: readonly StoredToken[];
-  /**
-   * Names of clusters whose ManagedToken Purser leaves as it is, because a mutating webhook or another controller determines parts of it.
-   */
+  /** Names of clusters whose ManagedToken Purser does not write again, because a mutating webhook changed the last write. */
   readonly overridden?: ReadonlySet<string>;
 }
 

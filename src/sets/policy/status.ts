@@ -153,15 +153,12 @@ function toProgressingCondition(
     return [type, hasRequester ? toAspect('False', 'Complete') : toRequesterNotFound(set)];
   }
   const removals = surplus.length === 0 ? '' : `; ManagedTokens to remove: ${surplus.length}`;
-  const reverted = overridden.size === 0 ? '' : `; ${OVERRIDDEN}: ${overridden.size}. ${OVERRIDDEN_REMEDY}`;
-  return [
-    type,
-    toAspect('True', 'RollingOut', `${members.length - pending} of ${members.length} clusters are finished${removals}${reverted}`),
-  ];
+  const mutated = members.filter((member) => overridden.has(member.clusterName) && toMemberState(set, member) === 'drifted').length;
+  const mutations = mutated === 0 ? '' : `; ManagedTokens that an admission webhook changes: ${mutated}. ${MUTATION_REMEDY}`;
+  return [type, toAspect('True', 'RollingOut', `${pending} of ${members.length} clusters are pending${removals}${mutations}`)];
 }
 
-const OVERRIDDEN = 'ManagedTokens that another client or an admission webhook changes after each write';
-const OVERRIDDEN_REMEDY = 'Check who changes them with kubectl get -o yaml --show-managed-fields';
+const MUTATION_REMEDY = 'Exempt the ManagedTokens from the mutating admission webhooks that change them';
 
 /** Returns whether Purser still has to write a member's ManagedToken, or waits for its deletion or its result. */
 function isPending(set: StoredSet, member: Member, now: number): boolean {

@@ -43,14 +43,14 @@ describe('condition Ready of a ManagedTokenSet', () => {
 });
 
 describe('condition Progressing of a ManagedTokenSet', () => {
-  it('reports how many ManagedTokens Purser cannot change because another client or a webhook changes them back', () => {
+  it('reports how many ManagedTokens an admission webhook changes', () => {
     const member = aMember(aSet(), 'a', aSet(), { ready: 'True' });
     const changed = { ...member, token: { ...member.token!, spec: { ...member.token!.spec, audiences: ['x'] } } };
     const members = [changed, aMember(aSet(), 'b', aSet(), { ready: 'True' })];
     const found = (overridden: ReadonlySet<string>) => conditionOf('Progressing', { members, overridden })?.message;
-    expect(found(new Set())).toMatch(/1 of 2 clusters are finished\.$/);
+    expect(found(new Set())).toMatch(/1 of 2 clusters are pending\.$/);
     expect(found(new Set(['a']))).toMatch(
-      /1 of 2 clusters are finished; ManagedTokens that another client or an admission webhook changes after each write: 1\. Check who changes them with kubectl get -o yaml --show-managed-fields\.$/,
+      /1 of 2 clusters are pending; ManagedTokens that an admission webhook changes: 1\. Exempt the ManagedTokens from the mutating admission webhooks that change them\.$/,
     );
   });
 });
