@@ -67,7 +67,7 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
   } catch (cause) {
     const [problem, remedy] =
       kubeConfig === undefined
-        ? ['no cluster to run on', 'Set KUBECONFIG, or run Purser in a pod']
+        ? ['no hub is configured', 'Set KUBECONFIG, or run Purser in a pod']
         : [`cannot use KUBECONFIG=${kubeConfig}`, 'Correct the file or KUBECONFIG'];
     throw new StartError(`${problem}: ${(cause as Error).message}. ${remedy}`, { cause });
   }

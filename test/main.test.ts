@@ -47,6 +47,6 @@ describe('purser run', () => {
     const [warning = '', ...others] = stderr.split('\n');
 
     expect(JSON.parse(warning)).toMatchObject({ level: 'warn', variables: ['PURSER_LOG_LEVLE (PURSER_LOG_LEVEL?)'] });
-    expect(others).toEqual([expect.stringMatching(/^purser: no cluster to run on/), '']);
+    expect(others).toEqual([expect.stringMatching(/^purser: no hub is configured/), '']);
   });
 });

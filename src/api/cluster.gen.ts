@@ -100,7 +100,7 @@ export interface ClusterCredential {
    */
   readonly lifetime: string;
   /**
-   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. The actual overlap is at most half of the granted lifetime, and at least the interval in the --probe-interval option. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster. A token without an anchor, such as one that you supply, stays valid until it expires.
+   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. The actual overlap is at most half of the granted lifetime, but never less than the interval in the --probe-interval option. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster. A token without an anchor, such as one that you supply, stays valid until it expires.
    */
   readonly overlap: string;
 }

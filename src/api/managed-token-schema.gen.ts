@@ -193,7 +193,7 @@ export const ManagedTokenSchema = {
             },
             "keys": {
               "type": "array",
-              "description": "Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys. It keeps only keys that an output, chosen or not, uses for a value without the token, such as server.",
+              "description": "Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys in which an output stores a value without the token, such as server, even if the ManagedToken does not have that output.",
               "maxItems": 16,
               "items": {
                 "type": "object",
@@ -284,7 +284,7 @@ export const ManagedTokenSchema = {
     },
     "status": {
       "type": "object",
-      "description": "Observed state of the token, reported by Purser. The authoritative record of the token is in the Secret; that of the anchors is in status.anchors.",
+      "description": "Observed state of the token, reported by Purser.",
       "properties": {
         "observedGeneration": {
           "type": "integer",

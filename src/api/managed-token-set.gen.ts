@@ -188,7 +188,7 @@ export interface ManagedTokenSetTemplateSecret {
    */
   readonly server?: string;
   /**
-   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys. It keeps only keys that an output, chosen or not, uses for a value without the token, such as server.
+   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys in which an output stores a value without the token, such as server, even if the ManagedToken does not have that output.
    *
    * @maxItems 16
    */

@@ -123,7 +123,7 @@ export interface ManagedTokenSecret {
    */
   readonly server?: string;
   /**
-   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys. It keeps only keys that an output, chosen or not, uses for a value without the token, such as server.
+   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys in which an output stores a value without the token, such as server, even if the ManagedToken does not have that output.
    *
    * @maxItems 16
    */
@@ -171,7 +171,7 @@ export interface ManagedTokenArgocd {
   readonly labelsFromCluster?: readonly string[];
 }
 /**
- * Observed state of the token, reported by Purser. The authoritative record of the token is in the Secret; that of the anchors is in status.anchors.
+ * Observed state of the token, reported by Purser.
  */
 export interface ManagedTokenStatus {
   /**

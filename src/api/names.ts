@@ -71,7 +71,7 @@ export const RenewalAnnotation = {
   renewRequest: `${RegistryGroup}/renew-request`,
   /** Value of `revoke-credential` for which the token was replaced, or the digest of a long value. */
   revokeRequest: `${RegistryGroup}/revoke-request`,
-  /** Value of `revoke-credential` for which the anchors of all earlier tokens were deleted, or the digest of a long value. */
+  /** Value of `revoke-credential` for which the anchors of the earlier tokens were deleted, or the digest of a long value. */
   revoked: `${RegistryGroup}/revoked`,
   /** Anchor that the token is bound to: its namespace, name and UID on the target, as JSON; absent if the token is not bound. */
   anchor: `${RegistryGroup}/anchor`,

@@ -105,7 +105,7 @@ function declareClusterScoped<T>(group: string, version: string, plural: string,
   return { group, version, plural, kind, namespaced: false };
 }
 
-/** Metadata that `isStored` requires, for error messages. */
+/** Metadata that `isStored` requires of every object, for error messages; a namespaced object also needs its namespace. */
 export const STORED_FIELDS = 'name, uid and resourceVersion';
 
 /** Returns whether an object has the metadata that `Stored` promises; a namespaced object also needs its namespace. */

@@ -16,7 +16,7 @@ export interface AuthenticationOptions {
   readonly serviceAccount?: string;
   /** Purser's namespace on the hub; undefined for the default. */
   readonly namespace?: string;
-  /** Path of a PEM file with the CA certificates for the issuer's URL; undefined for public CAs. */
+  /** Path of a PEM file with the CA certificates of the server that publishes the discovery document; undefined for public CAs. */
   readonly ca?: string;
   /** URL of the discovery document; undefined to derive it from the issuer. */
   readonly discoveryUrl?: string;

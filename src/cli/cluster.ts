@@ -70,14 +70,17 @@ function defineAddCommand(host: CommandHost): Command {
     .addOption(defineSetOption())
     .option('--federated', 'store no token: the target cluster must trust tokens issued by the hub')
     .addOption(
-      defineSingleOption('--service-account <NAME>', SERVICE_ACCOUNT, federatedServiceAccount).default(undefined, FederatedServiceAccount),
+      defineSingleOption('--service-account <NAME>', FEDERATED_SERVICE_ACCOUNT, federatedServiceAccount).default(
+        undefined,
+        FederatedServiceAccount,
+      ),
     )
     .option('--dry-run', 'send no requests, and print the objects for both clusters, with TOKEN in place of the token')
     .addOption(defineOutputOption(['yaml', 'json'], 'with --dry-run, output format').default(undefined, 'yaml'))
     .addOption(defineTimeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
   addExamples(command, {
     'Register the cluster of the context prod-eu': 'purser cluster add prod-eu --context prod-eu --hub-context hub',
-    "Limit Purser's permissions to two namespaces of the target cluster, and label the Cluster":
+    'Let Purser issue tokens only in two namespaces of the target cluster, and label the Cluster':
       'purser cluster add prod-eu --context prod-eu --namespaces deploy,argocd --label env=prod --set prod',
     'Register a kind cluster with an address that a kind hub on the same machine can reach':
       'purser cluster add dev --context kind-dev --server https://dev-control-plane:6443',
@@ -113,7 +116,8 @@ async function resolveRegistration(connections: Connections, name: string, optio
 const TARGET_CONTEXT =
   "context of the target cluster; the context's user needs permission to write namespaces, service accounts, roles and bindings, and to create tokens";
 const ADDRESS = 'address at which Purser reaches the target cluster';
-const SERVICE_ACCOUNT = "with --federated, service account in Purser's namespace on the hub whose tokens the target cluster must accept";
+const FEDERATED_SERVICE_ACCOUNT =
+  "with --federated, service account in Purser's namespace on the hub whose tokens the target cluster must accept";
 
 function defineListCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'list', 'list registered clusters with their health')
@@ -159,7 +163,7 @@ function defineRenewCommand(host: CommandHost): Command {
     .addArgument(defineNameArgument('[NAME]'))
     .option(
       '--all',
-      "renew the credentials of all Clusters with renewal Auto; if a context has a Cluster's address, issue a new token with that context",
+      "renew Purser's tokens for all Clusters, except those with spec.credential.renewal Manual; for a Cluster whose address is in a context, use that context as with --context",
     )
     .addOption(defineTargetContextOption(SUPPLY_CONTEXT))
     .addOption(defineHubContextOption())

@@ -26,7 +26,8 @@ function defineTargetAccessCommand(host: CommandHost): Command {
     .addOption(defineTargetNamespacesOption())
     .addOption(defineSingleOption('--user <USER>', FEDERATED_USER, userName));
   addExamples(command, {
-    'Limit the permissions to two namespaces': 'purser print target-rbac --namespaces deploy,argocd | kubectl --context TARGET apply -f -',
+    'Let Purser issue tokens in two namespaces only':
+      'purser print target-rbac --namespaces deploy,argocd | kubectl --context TARGET apply -f -',
   });
   return command.action(async (options: TargetAccessOptions) => {
     const { renderTargetAccess } = await import('./manifests.ts');
@@ -48,8 +49,10 @@ function defineRegistrationCommand(host: CommandHost): Command {
 }
 
 function defineHubAccessCommand(host: CommandHost): Command {
-  const command = defineCommand(host, 'hub-rbac', 'print the service account and permissions for federation, for the hub')
-    .description("Print the service account for federation, and Purser's permission to request its tokens, to apply to the hub.")
+  const command = defineCommand(host, 'hub-rbac', 'print the service account and permissions for federation, to apply to the hub')
+    .description(
+      "Print manifests to apply to the hub: the service accounts for federation, and Purser's permission to request tokens for them.",
+    )
     .addOption(defineRepeatableOption('--service-account <NAME>', HUB_SERVICE_ACCOUNT, federatedServiceAccount).makeOptionMandatory())
     .addOption(defineOwnNamespaceOption())
     .option('--apart', 'grant the permissions to the separate service accounts of the controller and the façade');
@@ -78,13 +81,17 @@ function defineAuthenticationCommand(host: CommandHost): Command {
     )
     .addOption(defineOwnNamespaceOption())
     .addOption(
-      defineSingleOption('--ca <FILE>', "PEM file with the CA certificates that verify the issuer's URL", anyText).default(
-        undefined,
-        'public CAs',
-      ),
+      defineSingleOption(
+        '--ca <FILE>',
+        'PEM file with the CA certificates of the server that publishes the discovery document',
+        anyText,
+      ).default(undefined, 'public CAs'),
     )
     .addOption(
-      defineSingleOption('--discovery-url <URL>', "URL of the hub's discovery document, if it differs from the issuer's", httpsUrl),
+      defineSingleOption('--discovery-url <URL>', "URL of the hub's discovery document", httpsUrl).default(
+        undefined,
+        'ISSUER/.well-known/openid-configuration',
+      ),
     )
     .addOption(
       defineSingleOption('--kubernetes-version <VERSION>', 'version of the target cluster, such as 1.30', minorVersion).default(

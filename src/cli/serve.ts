@@ -18,8 +18,10 @@ export interface Programs {
 
 /** Returns `purser run`. */
 export function defineRunCommand(host: CommandHost, programs: Programs): Command {
-  const command = defineCommand(host, 'run', 'run Purser on a cluster')
-    .description('Run Purser on the cluster that KUBECONFIG selects or, if KUBECONFIG is not set, on the cluster of the pod.')
+  const command = defineCommand(host, 'run', 'run Purser for a hub cluster')
+    .description(
+      'Run Purser in this process. The hub is the cluster that KUBECONFIG selects or, if KUBECONFIG is not set, the cluster whose pod runs Purser.',
+    )
     .addHelpText('after', `\n${VARIABLES}`);
   addOptions(command, ({ localOnly }) => localOnly === true);
   return command.action(() => programs.run(readConfig(command, host, false)));
@@ -51,7 +53,7 @@ function formatStart(clusters: number): string {
 
 const VARIABLES = `Environment variables:
   HTTPS_PROXY, NO_PROXY  proxy for target clusters whose credential names no proxy, and hosts to reach without the proxy
-  KUBECONFIG             kubeconfig file of the cluster to run on (purser run)
+  KUBECONFIG             kubeconfig file for the hub (purser run)
   PURSER_…               any option, for example ${toVariableName('verify-interval')}=1h; true or false for a flag;
                          the command line overrides environment variables`;
 

@@ -40,7 +40,7 @@ export interface ProbeResult {
   readonly fault?: Fault | undefined;
   /** Duration of the last /readyz request, in milliseconds; undefined if it failed with a reason other than NotReady. */
   readonly latencyMs?: number | undefined;
-  /** Identity and permissions; undefined if they were not checked. */
+  /** Result of the check of Purser's identity and permissions on the cluster; undefined if they were not checked. */
   readonly access?: IssueScope | undefined;
   /** Version of the cluster; undefined if it was not checked or is unknown. */
   readonly version?: string | undefined;

@@ -127,14 +127,14 @@ export const OPTIONS = {
   },
   'metrics-auth': {
     value: 'MODE',
-    defaultDescription: 'none in a local run, token on a cluster',
+    defaultDescription: 'none with purser dev, token with purser run',
     parse: oneOf(['token', 'none']),
     description: 'authorization for /metrics: token (clients need permission on the hub to get /metrics) or none (all clients are allowed)',
   },
   'metrics-tls': { parse: flag, description: "serve metrics and health checks over TLS with the façade's certificate" },
   'bind-address': {
     value: 'ADDRESS',
-    defaultDescription: '127.0.0.1 in a local run, all addresses on a cluster',
+    defaultDescription: '127.0.0.1 with purser dev, all addresses with purser run',
     parse: anyText,
     description: 'IP address or host name to listen on, for the façade, metrics and health checks',
   },
@@ -143,7 +143,7 @@ export const OPTIONS = {
     defaultDescription: 'none',
     parse: anyText,
     description:
-      'JSON file that Purser writes when it is ready and removes when it stops, with its addresses, file paths and, in a local run, tokens',
+      'file to which Purser writes its addresses, file paths and, in a local run, tokens, as JSON, when it is ready; removed when Purser stops',
   },
   namespace: {
     value: 'NS',
@@ -211,7 +211,7 @@ export const OPTIONS = {
   'allow-loopback': { parse: flag, description: 'allow Clusters with loopback addresses; the local run always allows loopback addresses' },
   'log-level': {
     value: 'LEVEL',
-    defaultDescription: 'warn in a local run, info on a cluster',
+    defaultDescription: 'warn with purser dev, info with purser run',
     parse: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     description: 'lowest level to log: trace, debug, info, warn, error, fatal or silent',
   },

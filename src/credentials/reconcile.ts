@@ -28,7 +28,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
   };
 }
 
-/** Returns the time to retry a failed step, in milliseconds since the epoch: that of the next planned step; without one, 10 s from now. */
+/** Returns the time to retry a failed step, in milliseconds since the epoch: that of the next planned step; without one, 10 s from now; now, if no Cluster uses the credential any more. */
 export function computeRetryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
   const observed = observe(deps, key, signal);
   const now = deps.clock.now();

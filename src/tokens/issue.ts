@@ -174,8 +174,8 @@ export async function checkOutputs(
 }
 
 /**
- * Returns the UID of the recorded anchor; undefined if there is none, or if the anchor may have been deleted. With a known UID, a renewal
- * needs no extra request.
+ * Returns the UID of the recorded anchor; undefined if none is recorded, or if the token is superseded, was issued with another credential
+ * or was rejected, because its anchor may be missing or in another place. With a known UID, a renewal needs no extra request.
  */
 function findKnownAnchorUID(token: StoredToken, { record, superseded, hasOtherCredential, rejected }: TokenState): string | undefined {
   return superseded !== undefined || hasOtherCredential || rejected ? undefined : parseRecordedAnchor(token, record)?.uid;

@@ -122,7 +122,10 @@ describe('web UI of the façade', () => {
     await tab.logIn(`${pageUrl()}#/tokens`, token);
     await tab.untilText('.foot', 'tokens');
     await admin('DELETE /api/v1/namespaces/team-a/serviceaccounts/viewer');
-    await tab.untilText('.login', 'does not accept the token');
+    await tab.untilText(
+      '.login',
+      'The façade does not accept the token: the token is invalid, has expired, or has none of the accepted audiences.',
+    );
     expect(tab.problems).toEqual([]);
   });
 

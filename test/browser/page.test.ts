@@ -333,13 +333,16 @@ describe('page of the web UI', () => {
     await withPage('#/tokens', async (tab, stage) => {
       stage.refusal = { status: 401, message: 'Unauthorized' };
       stage.endWatches();
-      await tab.untilText('.login', 'does not accept the token');
+      await tab.untilText(
+        '.login',
+        'The façade does not accept the token: the token is invalid, has expired, or has none of the accepted audiences.',
+      );
       expect(await tab.texts('.row')).toEqual([]);
     });
   });
 
   it.each([
-    [401, 'The hub does not accept the token', 'Log in to the cluster of your kubeconfig again'],
+    [401, 'The hub does not accept the credential in your kubeconfig', 'Log in to the cluster of your kubeconfig again'],
     [500, 'The hub responded with status 500', "check Purser's log"],
   ])('marks the connection as partly live, with cause and remedy, after status %d from the hub', async (status, cause, remedy) => {
     const fleet = fleetAt(Date.now(), SIZES);

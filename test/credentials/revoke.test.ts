@@ -1,4 +1,4 @@
-// Revocation of all earlier tokens of a credential, by an annotation on the registered Secret.
+// Revocation of the earlier tokens of a credential that are bound to anchors, by an annotation on the registered Secret.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters, Events, Secrets } from '../../src/api/resources.ts';

@@ -281,7 +281,7 @@ function unrecognized(bytes: Buffer): string {
   return `the object provided is unrecognized (must be of type TokenRequest): yaml: invalid (${start})`;
 }
 
-const EXTENDED = 'for a token that is bound to a Pod, Kubernetes extends this lifetime to a year; request another number of seconds';
+const EXTENDED = 'for a token that is bound to a Pod, Kubernetes can extend this lifetime to a year; request another number of seconds';
 /** Parts of a request that kube-apiserver accepts. */
 const VALID = {
   path: '/api/v1/namespaces/team-a/serviceaccounts/builder/token',

@@ -67,7 +67,7 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
   const secretName = secretNameOf(cluster);
   if (secretName === undefined)
     throw new CommandError(
-      `Cluster ${name} has no Secret in spec.authInfo.controller, so Purser has no credential to renew or revoke. List Clusters and their credential Secrets with purser cluster list -o wide`,
+      `Cluster ${name} has no Secret in spec.authInfo.controller, so there is no stored credential to renew or revoke. Choose a Cluster with a credential Secret (see purser cluster list -o wide)`,
     );
   if (cluster.spec.credential?.renewal === 'Manual')
     throw new CommandError(

@@ -13,7 +13,7 @@ export function defineKubeconfigCommand(host: CommandHost): Command {
   const command = addTokenOptions(
     defineCommand(host, 'kubeconfig', 'print a kubeconfig for a cluster, without any secret')
       .description(
-        'Print a kubeconfig for a service account on a registered cluster. The kubeconfig obtains tokens with purser credential, and contains no secret.',
+        'Print a kubeconfig for a service account on a registered cluster. The kubeconfig contains no secret: clients such as kubectl run the command purser credential to get a token.',
       )
       .option('--merge', 'add the context to your kubeconfig instead of printing a kubeconfig')
       .addOption(defineOption('--name <NAME>', 'name of the context', anyText).default(undefined, 'the name of the cluster'))
@@ -26,7 +26,7 @@ export function defineKubeconfigCommand(host: CommandHost): Command {
       .addOption(
         defineOption('--server <URL>', "registered address of the cluster's API server", httpsUrl).default(
           undefined,
-          'the address for your network',
+          'the address whose clientCIDR best matches your IP address',
         ),
       ),
   );

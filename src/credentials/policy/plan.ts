@@ -1,5 +1,5 @@
 // The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token,
-// recover with the registered token, revoke all earlier tokens, or switch back to the registered token if Purser does not renew the
+// recover with the registered token, revoke the earlier tokens that are bound to anchors, or switch back to the registered token if Purser does not renew the
 // credential. Times are by Purser's clock, in milliseconds since the epoch.
 
 import { computeExponentialMs } from '../../std/backoff.ts';

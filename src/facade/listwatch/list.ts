@@ -37,7 +37,7 @@ export interface ListDeps {
   readonly responseBytes: ConcurrencyLimiter;
 }
 
-/** Size of a list above which the connection is closed after the response, in bytes. */
+/** Size of a list above which an HTTP/1.1 connection is closed after the response, in bytes. */
 const LARGE_LIST_BYTES = 1 << 20;
 /**
  * Size above which a response reserves memory until it has been sent, in bytes. The limit on requests in progress bounds the memory of
@@ -172,7 +172,8 @@ function createSlicedReply(deps: ListDeps, request: FacadeRequest, sliced: Slice
   const { slices, contentType, length, isExact } = sliced;
   const isZipped = acceptsGzip(request.header('accept-encoding'));
   const size = isExact ? { 'content-length': String(length) } : {};
-  // Closes the connection after a large list: the TLS buffer of an open connection keeps the size of the connection's largest write.
+  // Closes an HTTP/1.1 connection after a large list: the TLS buffer of an open connection keeps the size of the connection's largest
+  // write.
   const ending = length > LARGE_LIST_BYTES ? { connection: 'close' } : {};
   return {
     status: 200,

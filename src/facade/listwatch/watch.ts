@@ -89,7 +89,7 @@ interface PendingWatch extends WatchQuery {
   readonly release: () => void;
 }
 
-/** Starts a watch. Returns as soon as it has started, so that nothing of the request stays in memory. */
+/** Starts a watch. Returns as soon as the watch has started, so that the request object does not stay in memory. */
 async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, release, ...query }: PendingWatch): Promise<void> {
   const { history, access, versions, clock, replayQueue } = deps;
   const { caller, signal } = request;

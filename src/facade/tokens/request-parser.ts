@@ -203,7 +203,7 @@ function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequ
   const kind = BOUND_KINDS.find((each) => each === boundObjectRef.kind);
   if (kind === undefined) return checkBoundKind(boundObjectRef, BOUND_KINDS);
   if (!isSilentlyExtended({ expirationSeconds: Number(expirationSeconds), boundObject: { kind, name: '' } })) return;
-  const why = 'for a token that is bound to a Pod, Kubernetes extends this lifetime to a year; request another number of seconds';
+  const why = 'for a token that is bound to a Pod, Kubernetes can extend this lifetime to a year; request another number of seconds';
   throw invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
 }
 

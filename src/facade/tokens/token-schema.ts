@@ -91,7 +91,7 @@ function createSpecSchema(hasDefaultAudiences: boolean): OpenApiSchema {
   const fields = propertiesOf(boundObjectRef);
   return {
     type: 'object',
-    description: `Requested token. Kubernetes extends a lifetime of ${SILENTLY_EXTENDED_SECONDS} seconds to one year if the token is bound to a Pod, so the façade rejects this combination.`,
+    description: `Requested token. Kubernetes can extend a lifetime of ${SILENTLY_EXTENDED_SECONDS} seconds to one year if the token is bound to a Pod, so the façade rejects this combination.`,
     ...(hasDefaultAudiences ? { nullable: true } : { required: ['audiences'] }),
     properties: {
       audiences: hasDefaultAudiences

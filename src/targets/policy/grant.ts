@@ -85,10 +85,13 @@ export function toAnchorName(tokenUID: string): string {
   return `purser-${tokenUID}`;
 }
 
-/** Lifetime in seconds that Kubernetes extends to a year for a token bound to a Pod, because legacy clients request it. */
+/**
+ * Lifetime in seconds that Kubernetes can extend to a year for a token bound to a Pod, because legacy clients request it. By default, it
+ * extends the lifetimes of tokens for the API server's own audiences.
+ */
 export const SILENTLY_EXTENDED_SECONDS = 3607;
 
-/** Returns whether Kubernetes would extend the requested lifetime to a year. */
+/** Returns whether Kubernetes can extend the requested lifetime to a year. */
 export function isSilentlyExtended({
   expirationSeconds,
   boundObject,
@@ -119,7 +122,7 @@ export interface Grant {
   readonly expiresAt: number;
   /** Audiences of the token; empty if neither the request, the token nor the response names any. */
   readonly audiences: readonly string[];
-  /** Absent for a token that is not a JWT. */
+  /** Claims of the token; undefined if the token is not a JWT. */
   readonly claims?: TokenClaims;
 }
 
@@ -129,7 +132,7 @@ export interface GrantResponse {
   readonly expirationTimestamp: unknown;
   /** Audiences in the response; absent if it states none. */
   readonly audiences?: readonly string[];
-  /** Absent for a token that is not a JWT. */
+  /** Claims of the token; undefined if the token is not a JWT, or is too long. */
   readonly claims?: TokenClaims;
 }
 

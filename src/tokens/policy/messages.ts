@@ -35,7 +35,7 @@ export function tokenFailure(reason: FailureReason, token: StoredToken, response
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
   const relayed = RELAYED_REASONS.has(reason) ? redactResponse(response, token) : '';
   const remedy = isClusterFailure(reason)
-    ? ` Administrators find the cause in the conditions of Cluster ${token.spec.clusterName}, or in Purser's log.`
+    ? ` For the cause, an administrator must check the conditions of Cluster ${token.spec.clusterName} or Purser's log.`
     : '';
   return { reason, message: `${toSentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }

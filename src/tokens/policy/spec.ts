@@ -70,7 +70,7 @@ function expirationProblems(spec: Spec): readonly FieldError[] {
         invalidValue(
           field,
           expirationSeconds,
-          'must not be 3607 for a token bound to a Pod, because Kubernetes extends this lifetime to one year; use 3600 or 3608',
+          'must not be 3607 for a token bound to a Pod, because Kubernetes can extend this lifetime to one year; use 3600 or 3608',
         ),
       ]
     : [];

@@ -31,7 +31,7 @@ describe('specProblems', () => {
     [
       '3607 seconds for a token bound to a Pod',
       { expirationSeconds: 3607, boundObjectRef: pod },
-      'spec.expirationSeconds: Invalid value: 3607: must not be 3607 for a token bound to a Pod, because Kubernetes extends this lifetime to one year; use 3600 or 3608',
+      'spec.expirationSeconds: Invalid value: 3607: must not be 3607 for a token bound to a Pod, because Kubernetes can extend this lifetime to one year; use 3600 or 3608',
     ],
     ['no audience', { audiences: [] }, 'spec.audiences: Required value'],
     [
