@@ -32,7 +32,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
   try {
     const written = token === undefined ? await createChild(run, rendered) : await changeChild(run, rendered, token);
     tracked.recordWrite(written, token, clock.now());
-    tracked.recordOverride(clusterName, written, !isAsRendered(written, rendered.digest));
+    tracked.recordOverride(clusterName, written, rendered.digest, !isAsRendered(written, rendered.digest));
     tracked.succeedWrite(clusterName);
   } catch (error) {
     run.signal.throwIfAborted();
@@ -60,8 +60,8 @@ async function createChild({ hub, set, signal }: SetRun, { name, labels, annotat
 
 /**
  * Changes a ManagedToken to the rendered one: with server-side apply, or with a merge patch if apply would leave parts in place that must
- * be removed. If another client has added such parts, a merge patch follows the apply. Each write applies only to the ManagedToken with
- * this UID.
+ * be removed. If another client has added such parts, a merge patch follows the apply. Each write applies only to the ManagedToken with the
+ * UID of `token`.
  */
 async function changeChild(run: SetRun, rendered: RenderedToken, token: StoredToken): Promise<StoredToken> {
   const rest = isWhole(token) ? toLeftoverPatch(token, rendered) : undefined;
@@ -146,9 +146,9 @@ async function deleteChild({ hub, tracked, clock, signal, isCurrent }: SetRun, {
 }
 
 /**
- * Returns whether a ManagedToken must still be removed. Reads the Cluster and reviews the permissions of the template and the ManagedToken
- * on the hub: an informer that is empty by mistake must not remove tokens. A tenant can create ManagedTokens that the set controls, for
- * clusters of any name, so the number of requests must not depend on which Clusters exist.
+ * Returns whether a ManagedToken must still be removed. Reads the Cluster on the hub, and reviews there the permissions of the requesters
+ * of the template and the ManagedToken: an informer that is empty by mistake must not cause removals. A tenant can create ManagedTokens
+ * that the set controls, for clusters of any name, so the number of requests must not depend on which Clusters exist.
  */
 async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean> {
   const { hub, set, authorizer, signal } = run;

@@ -1,5 +1,5 @@
-// Publishes ClusterProfiles for the clusters of a set. No informer follows them, because not every hub serves them; a periodic list finds
-// changes by other clients.
+// Publishes ClusterProfiles for the clusters of a set. No informer follows ClusterProfiles, because not every hub serves the kind; a
+// periodic list finds changes by other clients.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ClusterProfile } from '../api/cluster-profile.ts';
@@ -42,8 +42,8 @@ const LIST_MS = 300_000;
 /** Minimum time between two updates of one ClusterProfile, in milliseconds, as KEP-4322 requests. */
 const UPDATE_MS = 30_000;
 /**
- * Delay before the next attempt after a rejection or if the hub does not serve ClusterProfiles, and between lists during a name conflict,
- * in milliseconds.
+ * Delay before the next attempt if the hub rejects a request or does not serve ClusterProfiles, and interval between lists during a name
+ * conflict, in milliseconds.
  */
 const RETRY_MS = 60_000;
 /** Delay before the next run after a conflict, after an incomplete list, or after the condition is first written, in milliseconds. */
@@ -58,7 +58,7 @@ const FORBIDDEN_REMEDY =
   'If a permission is missing, apply deploy/base/access.yaml or update the chart; otherwise, change the quota or the admission policy.';
 
 const OVERRIDDEN_MESSAGE =
-  'the hub does not store the fields that Purser writes. Check admission webhooks, and the version of the CustomResourceDefinition';
+  'the hub does not store the fields as Purser writes them. Check admission webhooks, and the version of the CustomResourceDefinition';
 
 /** A ClusterProfile to create or to update. */
 interface ProfileWrite {
@@ -69,8 +69,7 @@ interface ProfileWrite {
 
 /**
  * Publishes the ClusterProfiles of a set, and removes those that the set no longer needs. Returns the state of the ClusterProfilesPublished
- * condition; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the run must be
- * retried.
+ * condition; `none` to remove the condition, undefined to keep it as it is. Throws if the run must be retried.
  */
 export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none' | undefined> {
   const { profiles } = run.tracked;

@@ -254,7 +254,7 @@ const membershipChanged = anyOf<Cluster>(
   fieldChanged(({ metadata }) => metadata.deletionTimestamp),
 );
 
-/** Matches a change to the parts of a Cluster that ClusterProfiles contain. Heartbeats do not match. */
+/** Matches a change to the parts of a Cluster's status that ClusterProfiles contain; not heartbeats, and not added or deleted Clusters. */
 const healthChanged: Predicate<Cluster> = (change) =>
   change.type === 'updated' && encodeProfiledParts(change.object) !== encodeProfiledParts(change.previous);
 
@@ -263,11 +263,11 @@ function encodeProfiledParts(cluster: Cluster): string {
   return [cluster.status?.version, status, reason, lastTransitionTime].join('\n');
 }
 
-/** Matches a new Secret, or a change to the data of a Secret. */
+/** Matches a new Secret, or a change to the data of a Secret. Deleted Secrets do not match. */
 const dataChanged: Predicate<StoredSecret> = (change) =>
   change.type === 'added' || (change.type === 'updated' && change.object.dataDigest !== change.previous.dataDigest);
 
-/** Matches a ManagedToken whose Secret was written: the digest in its status follows the write. */
+/** Matches an update of the Secret's digest in a ManagedToken's status, which follows each change to the Secret's data by Purser. */
 const secretWritten: Predicate<StoredToken> = (change) =>
   change.type === 'updated' && change.object.status?.secretDigest !== change.previous.status?.secretDigest;
 

@@ -18,7 +18,7 @@ export function templateRequestOf({ metadata: { namespace }, spec: { template } 
   return { namespace, requesterServiceAccountName, serviceAccount };
 }
 
-/** Describes the permission to issue the token of the template for a cluster, for messages. */
+/** Returns a phrase for messages that names the permission to issue the template's token for a cluster. */
 export function describePermission(set: StoredSet, cluster: string): string {
   const { namespace, name: serviceAccount } = templateRequestOf(set).serviceAccount;
   return `issue clusters/token ${JSON.stringify(toExactName({ cluster, namespace, serviceAccount }))} in ${RegistryGroup}`;

@@ -31,7 +31,7 @@ import type { SetDeps, SetRun } from './run.ts';
 const CONCURRENCY = 16;
 /** Maximum number of writes, and of checks before removals, in one run; the next run continues. */
 const MAX_WRITES = 256;
-/** Minimum time between two status writes of one set, in milliseconds. */
+/** Minimum time from a status write of a set to the next one, in milliseconds; a write at the start of a rollout does not wait. */
 const STATUS_MS = 1_000;
 /** Number of clusters to process before other work can run. */
 const CHUNK = 250;
@@ -138,7 +138,7 @@ async function observe(run: SetRun): Promise<SetObservation> {
     const clusterName = cluster.metadata.name;
     const token = tokenOf(toChildName(name, clusterName));
     const isAllowed = hasRequester && hasPermission(cluster);
-    // A cluster for which the requester may not issue is neither a member nor reported, unless its ManagedToken is permitted as it is.
+    // A cluster for which the requester may not issue tokens is not a member and not reported, unless its ManagedToken is permitted as is.
     if (!isAllowed && !isPermitted(run, token, cluster)) return [];
     if (token !== undefined && !isControlledBy(token, set.metadata.uid)) memory.awaitName(objectKeyOf(token), key);
     const rendering = isAllowed ? resolveRendering(set, cluster, token) : { missing: describePermission(set, clusterName) };
@@ -151,7 +151,7 @@ async function observe(run: SetRun): Promise<SetObservation> {
   const clusters = new Set(selected.map(({ metadata }) => metadata.name));
   tracked.prune({ clusters, surplus: uidsOf(surplus), informed: uidsOf(informed) }, clock.monotonic());
   const overridden = members
-    .filter(({ clusterName, token }) => tracked.isOverridden(clusterName, token))
+    .filter(({ clusterName, token, rendering }) => 'digest' in rendering && tracked.isOverridden(clusterName, token, rendering.digest))
     .map(({ clusterName }) => clusterName);
   return {
     set,

@@ -17,9 +17,9 @@ import type { StoredSet } from './policy/template.ts';
 /** A ClusterProfile that the set controls. */
 export interface TrackedProfile {
   readonly uid: string;
-  /** Digests of the ClusterProfile on the hub. */
+  /** Digests of the ClusterProfile on the hub; NO_DIGESTS if the last list found it only to remove it. */
   readonly digests: ProfileDigests;
-  /** Time of Purser's last write, on the monotonic clock. */
+  /** Time of the last update by this process, on the monotonic clock; -Infinity if there is none. */
   readonly writtenAt: number;
   /**
    * Digests of Purser's last write, if the hub stored a ClusterProfile with other digests; undefined otherwise, and after each list. Purser
@@ -54,8 +54,9 @@ export class TrackedProfiles {
   isPartial = false;
 
   /**
-   * Replaces the known ClusterProfiles with those of a list. If the name of a ClusterProfile is not in `kept`, tracks only its name and UID,
-   * and only if the set controls it. Tracks at most MAX_SURPLUS of these, because a tenant can create any number of ClusterProfiles.
+   * Replaces the known ClusterProfiles with those of a list. If `kept` lacks the name of a ClusterProfile, tracks only its name and UID,
+   * and only if the set controls it. Tracks at most MAX_SURPLUS more ClusterProfiles than `kept` has names, because a tenant can create any
+   * number of ClusterProfiles.
    */
   async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {
     const earlier = new Map(this.controlled);

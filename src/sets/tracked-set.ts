@@ -50,7 +50,7 @@ export interface RemovalChecks {
   /** Times of the first and the last of consecutive checks that confirmed the removal; empty if there is none. */
   readonly confirmedAt: readonly number[];
   readonly nextAt: number;
-  /** Number of checks that contradicted the informers. */
+  /** Number of consecutive checks that contradicted the informers; undefined for none. */
   readonly contradictions?: number;
 }
 
@@ -67,11 +67,11 @@ const MAX_KEPT_DELAY_MS = 15_000;
 
 /** State of one set between runs. */
 export class TrackedSet {
-  /** Purser's last write of the set. */
+  /** Last write of the set's status that the informer has not delivered. */
   readonly set = new OwnWrite<StoredSet>();
   /** ClusterProfiles of the set. */
   readonly profiles = new TrackedProfiles();
-  /** Status that was sent last. */
+  /** Status that was sent last; undefined before the first status write of the term. */
   status: ManagedTokenSetStatus | undefined;
   /** Time of the last status write, on the monotonic clock. */
   statusAt = Number.NEGATIVE_INFINITY;
@@ -130,15 +130,18 @@ export class TrackedSet {
     return failed !== undefined && now < failed.retryAt ? failed.message : undefined;
   }
 
-  /** Records whether a ManagedToken differs from its rendering right after a write. */
-  recordOverride(clusterName: string, { metadata }: StoredToken, isOverridden: boolean): void {
-    if (isOverridden) this.#overridden.set(clusterName, encodeState(metadata));
+  /** Records whether a ManagedToken differs from the rendering with this digest right after a write. */
+  recordOverride(clusterName: string, { metadata }: StoredToken, digest: string, isOverridden: boolean): void {
+    if (isOverridden) this.#overridden.set(clusterName, encodeState(metadata, digest));
     else this.#overridden.delete(clusterName);
   }
 
-  /** Returns whether a webhook changed the last write of a ManagedToken, which nobody has changed since: another write would have no effect. */
-  isOverridden(clusterName: string, token: StoredToken | undefined): boolean {
-    return token !== undefined && this.#overridden.get(clusterName) === encodeState(token.metadata);
+  /**
+   * Returns whether a webhook changed the last write of a ManagedToken, and neither the ManagedToken nor its rendering has changed since:
+   * the same write would have no effect.
+   */
+  isOverridden(clusterName: string, token: StoredToken | undefined, digest: string): boolean {
+    return token !== undefined && this.#overridden.get(clusterName) === encodeState(token.metadata, digest);
   }
 
   /** Records a removal, and counts it unless it was confirmed by the annotation. */
@@ -160,8 +163,8 @@ export class TrackedSet {
 
   /**
    * Forgets failed and overridden writes of clusters not in `clusters`, checks and approvals of UIDs not in `surplus`, and removals of UIDs
-   * not in `informed`. Keeps the time of the next check: a label of a Cluster that changes again and again must not cause a check at each
-   * change.
+   * not in `informed`. Keeps the time of the next check of an existing ManagedToken, for at most 15 s: a label of a Cluster that changes
+   * again and again must not cause a check at each change.
    */
   prune({ clusters, surplus, informed }: ObservedNames, now: number): void {
     for (const map of [this.#failedWrites, this.#overridden]) {
@@ -189,6 +192,6 @@ interface ObservedNames {
 }
 
 /** Returns a text that changes with the parts of a ManagedToken that come from the template. */
-function encodeState(metadata: StoredToken['metadata']): string {
-  return `${metadata.generation} ${computeDigest(encodeTemplateMetadata(metadata))}`;
+function encodeState(metadata: StoredToken['metadata'], digest: string): string {
+  return `${metadata.generation} ${computeDigest(encodeTemplateMetadata(metadata))} ${digest}`;
 }

@@ -1,5 +1,5 @@
 // The ClusterProfile of a cluster in a ManagedTokenSet: the connection settings for consumers of the cluster inventory API. It contains no
-// token: the plugin of the consumers reads the token from the Secret of the ManagedToken.
+// token: the exec plugin of each consumer reads the token from the Secret of the ManagedToken.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type {

@@ -31,7 +31,10 @@ export interface SetObservation {
   readonly members: readonly Member[];
   /** ManagedTokens that the set controls, for clusters that are not members. */
   readonly surplus: readonly StoredToken[];
-  /** Names of clusters whose ManagedToken Purser does not write again, because a mutating webhook changed the last write. */
+  /**
+   * Names of clusters whose last write a mutating webhook changed. Purser does not write their ManagedTokens again before the template or
+   * the ManagedToken changes.
+   */
   readonly overridden?: ReadonlySet<string>;
 }
 
@@ -47,7 +50,9 @@ export type MemberState =
   | 'terminating'
   /** The ManagedToken was rendered from another version of the template. */
   | 'outdated'
-  /** The ManagedToken differs from its rendering, because labels of the Cluster changed, or another client changed the ManagedToken. */
+  /**
+   * The ManagedToken differs from its rendering: the Cluster has other labels now, or another client or a webhook changed the ManagedToken.
+   */
   | 'drifted'
   | 'current';
 

@@ -104,8 +104,9 @@ export function contentDigestOf(digest: string): string | undefined {
 }
 
 /**
- * Encodes the labels and annotations that come from a template, for comparison; replaces long values with digests. The argument is the
- * metadata of a rendering, or of a ManagedToken as the informer keeps it, without the labels and annotations that users have set.
+ * Encodes the labels and annotations that come from a template, for comparison; replaces long values of annotations with digests, and omits
+ * Purser's annotations. The argument is the metadata of a rendering, or of a ManagedToken as the informer keeps it, without the labels and
+ * annotations that users have set.
  */
 export function encodeTemplateMetadata({ labels = {}, annotations = {} }: TemplateMetadata): string {
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith(`${TokensGroup}/`));
