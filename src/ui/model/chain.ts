@@ -69,13 +69,15 @@ export function toChain(token: Token, now: number): readonly Link[] {
   const condition = explanationOf(token);
   if (state === 'ready' || condition === undefined)
     return LINKS.map((name) => ({ name, verdict: condition ? 'ok' : 'waiting', ...NO_CAUSE }));
-  const { reason, message } = condition;
-  if (state === 'suspended' || state === 'expiring') return LINKS.map((name) => ({ name, verdict: 'ok', ...NO_CAUSE }));
-  const broken = LINKS.indexOf(chainLinkOf(reason));
   // A valid token passed the whole chain when it was issued.
   const rest: Verdict = isUsable(token, now) ? 'ok' : 'unknown';
+  if (state === 'suspended' || state === 'expiring') return LINKS.map((name) => ({ name, verdict: rest, ...NO_CAUSE }));
+  const { reason, message } = condition;
+  const broken = LINKS.indexOf(chainLinkOf(reason));
+  // A token expires before the condition shows it.
+  const cause = condition.type === 'Ready' && condition.status === 'True' ? NO_CAUSE : { reason, message };
   return LINKS.map((name, index) => {
-    if (index === broken) return { name, verdict: state === 'pending' ? 'waiting' : 'failed', reason, message };
+    if (index === broken) return { name, verdict: state === 'pending' ? 'waiting' : 'failed', ...cause };
     return { name, verdict: index < broken ? 'ok' : rest, ...NO_CAUSE };
   });
 }

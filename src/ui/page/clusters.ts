@@ -95,7 +95,7 @@ function renderCells(cluster: Cluster, load: Load | undefined, hasHub: boolean, 
     ${
       hasHub &&
       html`<span role="gridcell" class="end latency">${latencyMs === undefined ? '–' : `${latencyMs} ms`}</span>
-        <span role="gridcell" class="end expires"><${RelativeTime} at=${credentialExpiresAt} now=${now} otherwise="none" /></span>`
+        <span role="gridcell" class="end expires"><${RelativeTime} at=${credentialExpiresAt} now=${now} otherwise="–" /></span>`
     }
     <span role="gridcell" class="end load">${formatCount(load?.total ?? 0)}${load !== undefined && load.urgent > 0 && html`<em>${formatCount(load.urgent)} urgent</em>`}</span>`;
 }

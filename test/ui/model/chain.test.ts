@@ -59,6 +59,18 @@ describe('toChain', () => {
     ]);
   });
 
+  it('marks the token, without the outdated condition, if the token has expired although the condition Ready is still True', () => {
+    const chain = toChain(aToken({ expiresAt: NOW - 1 }), NOW);
+    expect(chain.map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok', 'failed', 'unknown']);
+    expect(chain.map(({ message }) => message)).toEqual(['', '', '', '', '']);
+  });
+
+  it('marks no link of a suspended ManagedToken as OK if the ManagedToken has no valid token', () => {
+    const ready = condition('Ready', 'False', 'Suspended');
+    expect(verdicts(aToken({ isSuspended: true, ready, expiresAt: undefined }), NOW)).toEqual(Array(5).fill('unknown'));
+    expect(verdicts(aToken({ isSuspended: true }), NOW)).toEqual(Array(5).fill('ok'));
+  });
+
   it('marks all links of a new ManagedToken as waiting', () => {
     expect(verdicts(aToken({ ready: undefined, expiresAt: undefined, createdAt: NOW }), NOW)).toEqual(Array(5).fill('waiting'));
   });
