@@ -6,7 +6,7 @@ import { handleInterrupts, INTERRUPTED_EXIT_CODE } from './cli/interrupt.ts';
 import type { Programs } from './cli/serve.ts';
 import { systemClock } from './std/clock.ts';
 
-/** Runs a command line, and sets the exit code of the process. `dev` starts a local run; undefined in the image. */
+/** Runs a command line and sets the exit code of the process. `dev` implements `purser dev`; undefined in the image. */
 export async function main(args: readonly string[], dev?: Programs['dev']): Promise<void> {
   const interruption = handleInterrupts(process, systemClock);
   const host: CommandHost = {

@@ -42,7 +42,10 @@ export class BoundRoles {
     return this.#counts.has(subject);
   }
 
-  /** Yields each role that bindings grant to a subject, with the namespace of the bindings; at most MAX_ROLES roles for each namespace. */
+  /**
+   * Yields each role that bindings grant to a subject, with the namespace of the bindings: at most MAX_ROLES roles for each namespace, and
+   * all roles of ClusterRoleBindings.
+   */
   *rolesOf(subject: string): Generator<Pick<ReducedBinding, 'role' | 'namespace'>> {
     for (const [namespace, roles] of this.#counts.get(subject) ?? []) {
       let left = namespace === '' ? Infinity : MAX_ROLES;

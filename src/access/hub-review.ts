@@ -29,7 +29,7 @@ export class UnreadableReviewError extends Error {
   }
 }
 
-/** Timeout of a review, in milliseconds. */
+/** Default timeout of a review, in milliseconds. */
 export const REVIEW_MS = 10_000;
 
 /** Returns the hub's decision about an action of a user. Throws the error of the request, or an UnreadableReviewError. */

@@ -1,4 +1,5 @@
-// Informers of ClusterRoles and ClusterRoleBindings on the hub. They keep only the fields that RbacIndex reads.
+// Informers of ClusterRoles and ClusterRoleBindings on the hub. They keep only the identity of each object and the fields that RbacIndex
+// reads.
 
 import { type ClusterRole, type ClusterRoleBinding, ClusterRoleBindings, ClusterRoles } from '../api/resources.ts';
 import type { StoredIdentity } from '../api/wire.ts';

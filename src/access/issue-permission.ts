@@ -34,7 +34,7 @@ export interface ReviewedTarget extends IssueTarget {
  */
 export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 
-/** Returns the resource name that covers only this service account, for messages about a missing permission. */
+/** Returns the resource name that covers only this service account. */
 export function toExactName({ cluster, namespace, serviceAccount }: IssueTarget): string {
   return `${cluster}/${namespace}/${serviceAccount}`;
 }

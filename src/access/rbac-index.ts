@@ -19,7 +19,10 @@ export interface Permission {
   readonly resource: string;
   /** Subresource; undefined for the resource itself. If undefined, an empty name in a rule for `list` covers all names. */
   readonly subresource?: string;
-  /** True for a namespaced kind: a name in a ClusterRole covers the objects with this name in any namespace. False by default. */
+  /**
+   * True for a namespaced kind: a name in a ClusterRole stands for objects in any namespace, unless a RoleBinding restricts the role to its
+   * own namespace. False by default.
+   */
   readonly namespaced?: boolean;
 }
 
@@ -246,7 +249,7 @@ interface View {
  */
 const MAX_VIEWS = 10_000;
 const NAMES_PER_VIEW = 100;
-/** Number of changed roles, and of changed subjects, above which all cached results are dropped. */
+/** Number of changed roles, or of changed subjects, above which all cached results and all recorded changes are dropped. */
 const MAX_CHANGED = 100_000;
 
 const NONE: ReadonlySet<string> = new Set();

@@ -6,7 +6,7 @@ import { isClusterSetName } from './cluster-set.ts';
 
 /** Fingerprint in resource versions from which no caller can resume. */
 export const NOT_RESUMABLE = 0;
-/** Fingerprint of a caller who sees everything. */
+/** Fingerprint of a caller who sees everything, without a salt. */
 const EVERYTHING = 1;
 /** Number of decimal digits of a fingerprint. */
 export const FINGERPRINT_DIGITS = 6;
@@ -94,7 +94,7 @@ export class Visibility {
 
   /**
    * Returns true if the names include the key of an object, its name in any namespace, its namespace, or its cluster set. An object that
-   * joins or leaves a set becomes visible or hidden, while the names and their fingerprint stay the same.
+   * joins or leaves a set can become visible or hidden, while the names and their fingerprint stay the same.
    */
   includesObject({ key, clusterSetName }: VisibleObject): boolean {
     if (this.includes(key) || (clusterSetName !== undefined && this.includes(clusterSetName))) return true;
@@ -141,7 +141,7 @@ export class Visibility {
     return true;
   }
 
-  /** Combines all names of these grants. A user may have a grant in each of many thousands of namespaces. */
+  /** Returns all names of these grants. Adds them to a single set, because a user may have grants in many thousands of namespaces. */
   static union(grants: Iterable<RoleGrant>): Visibility {
     const names = new Set<string>();
     for (const { granted, namespace } of grants) {
@@ -155,7 +155,7 @@ export class Visibility {
 /** Names that a user may see because of one role and one binding. */
 export interface RoleGrant {
   readonly granted: Visibility;
-  /** Namespace of the binding, to which the names are restricted; undefined for no restriction. */
+  /** Namespace of the binding, to which the names must be restricted; undefined if the names need no restriction. */
   readonly namespace: string | undefined;
 }
 

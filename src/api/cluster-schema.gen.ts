@@ -3,7 +3,7 @@
 /** Schema of Cluster. */
 export const ClusterSchema = {
   "type": "object",
-  "description": "Cluster registers a Kubernetes cluster with Purser: the addresses of its API server, and the credential that Purser uses there. Purser probes the cluster, reports its health in the status, and issues tokens for its service accounts. ManagedTokens, callers of Purser's HTTP façade and RBAC rules refer to the cluster by the name of this object.",
+  "description": "Cluster registers a Kubernetes cluster with Purser: the addresses of its API server, and a reference to the credential that Purser uses there. Purser probes the cluster, reports its health in the status, and issues tokens for its service accounts. ManagedTokens, callers of Purser's HTTP façade and RBAC rules refer to the cluster by the name of this object.",
   "required": [
     "spec"
   ],
@@ -28,7 +28,7 @@ export const ClusterSchema = {
       "properties": {
         "orchestratorApiEndpoints": {
           "type": "object",
-          "description": "Addresses of the cluster's API server, and the certificate authorities (CAs) that sign its certificate. Callers of Purser's HTTP façade who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential Secret lists every address and every CA certificate: see authInfo.controller.",
+          "description": "Addresses of the cluster's API server, and the certificate authorities (CAs) that sign its certificate. Callers of Purser's HTTP façade who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. If authInfo.controller refers to a Secret, Purser uses the Cluster only if that Secret lists every address and every CA certificate.",
           "required": [
             "serverEndpoints"
           ],
@@ -74,7 +74,7 @@ export const ClusterSchema = {
           "properties": {
             "controller": {
               "type": "object",
-              "description": "Credential that Purser uses. Without this field, the façade lists the Cluster, but Purser does not probe it and issues no tokens for it. A change applies to the next request. If the Cluster then refers to another Secret, Purser also replaces the tokens of ManagedTokens for the Cluster.",
+              "description": "Credential that Purser uses. Without this field, the façade lists the Cluster, but Purser does not probe it and issues no tokens for it. A change applies to the next request. If the kind changes, or if the Cluster refers to another Secret, Purser also replaces the tokens of ManagedTokens for the Cluster.",
               "required": [
                 "kind",
                 "name",
@@ -138,7 +138,7 @@ export const ClusterSchema = {
           "properties": {
             "renewal": {
               "type": "string",
-              "description": "Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew the credential. If Purser renewed it before, Purser switches back to the token in the Secret in authInfo.controller. Write a new credential into that Secret before the old one expires. Purser never renews client certificates, or tokens of users that are not service accounts.",
+              "description": "Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew the credential. If Purser has renewed it before, Purser switches back to the credential in the Secret in authInfo.controller, once the cluster accepts that credential. Write a new credential into that Secret before the old one expires. Purser never renews client certificates, or tokens of users that are not service accounts.",
               "default": "Auto",
               "enum": [
                 "Auto",
@@ -187,7 +187,7 @@ export const ClusterSchema = {
         },
         "activeEndpoint": {
           "type": "string",
-          "description": "Address of the cluster's API server that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. If this address stops responding, Purser switches to another one. The cluster list of the façade omits this field.",
+          "description": "Address at which the last successful probe reached the cluster's API server, one of spec.orchestratorApiEndpoints.serverEndpoints. If this address stops responding, Purser switches to another one. The cluster list of the façade omits this field.",
           "maxLength": 512
         },
         "lastProbeTime": {
@@ -198,7 +198,7 @@ export const ClusterSchema = {
         "probeLatencyMilliseconds": {
           "type": "integer",
           "format": "int64",
-          "description": "Duration of the last /readyz request before the status was written, in milliseconds; absent if the request failed, unless the API server reported that it is not ready. The cluster list of the façade omits this field.",
+          "description": "Duration of the last /readyz request before the status was written, in milliseconds; absent if the request failed for any reason other than NotReady. The cluster list of the façade omits this field.",
           "minimum": 0
         },
         "credentialExpirationTime": {
@@ -315,7 +315,7 @@ export const ClusterColumns = [
   {
     "name": "Endpoint",
     "type": "string",
-    "description": "Address of the cluster's API server that Purser currently uses.",
+    "description": "Address at which the last successful probe reached the cluster's API server.",
     "jsonPath": ".status.activeEndpoint",
     "priority": 1
   },

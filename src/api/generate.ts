@@ -54,7 +54,10 @@ function generateSchema({ spec }: Definition): string {
   return `${SCHEMA_BANNER}\n\n${constants.join('\n\n')}\n`;
 }
 
-/** Converts a schema to OpenAPI without extensions. CEL rules that only match regular expressions become patterns; others are removed. */
+/**
+ * Converts a schema to OpenAPI without extensions. The first CEL rule that only matches regular expressions becomes a pattern; other rules
+ * are removed.
+ */
 function toOpenApi(schema: JSONSchema): JSONSchema {
   const { 'x-kubernetes-validations': rules, properties, items, additionalProperties: values, ...rest } = schema;
   const [pattern] = ((rules ?? []) as readonly { readonly rule: string }[]).flatMap(({ rule }) => toPattern(rule) ?? []);

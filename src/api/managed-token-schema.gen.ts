@@ -193,7 +193,7 @@ export const ManagedTokenSchema = {
             },
             "keys": {
               "type": "array",
-              "description": "Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys in which an output stores a value without the token, such as server, even if the ManagedToken does not have that output.",
+              "description": "Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys. Only a key that some output format uses for a value without the token, such as server, stays in the Secret, even if the ManagedToken does not have that output.",
               "maxItems": 16,
               "items": {
                 "type": "object",
@@ -258,7 +258,7 @@ export const ManagedTokenSchema = {
                 },
                 "labelsFromCluster": {
                   "type": "array",
-                  "description": "Label keys that Purser copies, with their values, from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
+                  "description": "Keys of the labels that Purser copies from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
                   "maxItems": 16,
                   "items": {
                     "type": "string",
@@ -295,7 +295,7 @@ export const ManagedTokenSchema = {
         },
         "conditions": {
           "type": "array",
-          "description": "Conditions of the token. Ready: the Secret holds a valid token for this spec. RotationFailing: Purser cannot renew the token or update its Secret; Ready stays True until the token expires.",
+          "description": "Conditions of the token. Ready: the Secret holds a valid token for this spec. RotationFailing: Purser cannot renew the token or update its Secret, or the token has expired; until the token expires, Ready stays True.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -361,21 +361,21 @@ export const ManagedTokenSchema = {
         "issuedAt": {
           "type": "string",
           "format": "date-time",
-          "description": "Time at which the token was issued."
+          "description": "Time at which Purser requested the token, by Purser's clock."
         },
         "expirationTimestamp": {
           "type": "string",
           "format": "date-time",
-          "description": "Expiry of the token, as granted by the cluster."
+          "description": "Expiry of the token, by Purser's clock: issuedAt plus the lifetime that the cluster granted."
         },
         "nextRotationTime": {
           "type": "string",
           "format": "date-time",
-          "description": "Time of the next renewal. Absent without a token for this spec, and while rotation is suspended."
+          "description": "Time of the next renewal; absent if there is no token for this spec, and while rotation is suspended."
         },
         "credentialID": {
           "type": "string",
-          "description": "Identifier of the token: its jti claim, if the token is a JWT. The audit log of the target cluster contains it for every request made with the token.",
+          "description": "Identifier of the token: its jti claim; absent if the token has none. The audit log of the target cluster contains this ID in the entries for requests made with the token.",
           "maxLength": 1024
         },
         "rotations": {
@@ -407,7 +407,7 @@ export const ManagedTokenSchema = {
         },
         "secretDigest": {
           "type": "string",
-          "description": "SHA-256 digest of the data that Purser last wrote into the Secret, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data does not match the digest.",
+          "description": "SHA-256 digest of the data that Purser last wrote into the Secret together with a token, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data does not match the digest.",
           "maxLength": 128
         },
         "secretRef": {
@@ -432,7 +432,7 @@ export const ManagedTokenSchema = {
         },
         "anchors": {
           "type": "array",
-          "description": "Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor or given up the deletion.",
+          "description": "Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor or stopped trying to delete it.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -458,7 +458,7 @@ export const ManagedTokenSchema = {
               },
               "serviceAccount": {
                 "type": "string",
-                "description": "Name of the service account. Purser deletes the anchor before it adds an entry for another service account in the same namespace.",
+                "description": "Name of the service account. Purser deletes the anchor before it replaces this entry with one for another service account in the same namespace.",
                 "minLength": 1,
                 "maxLength": 253
               },
@@ -497,7 +497,7 @@ export const ManagedTokenColumns = [
   {
     "name": "Failing",
     "type": "string",
-    "description": "Status of the RotationFailing condition: Purser cannot renew the token or update its Secret.",
+    "description": "Status of the RotationFailing condition: Purser cannot renew the token or update its Secret, or the token has expired.",
     "jsonPath": ".status.conditions[?(@.type==\"RotationFailing\")].status"
   },
   {

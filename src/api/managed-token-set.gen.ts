@@ -20,7 +20,7 @@ export interface ManagedTokenSetSpec {
   readonly template: ManagedTokenSetTemplate;
   readonly rollout: ManagedTokenSetRollout;
   /**
-   * If true, Purser publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1) for each cluster with a ready token. The ClusterProfile has the name of the ManagedToken. Consumers of the cluster inventory API use the ClusterProfile to connect to the cluster: its access provider secretreader names the Secret of the ManagedToken, so the template must have the Token output. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
+   * If true, Purser publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1) for each cluster as soon as the ManagedToken is Ready. The ClusterProfile has the name of the ManagedToken. Consumers of the cluster inventory API use the ClusterProfile to connect to the cluster: the access provider secretreader in the ClusterProfile names the Secret of the ManagedToken, so the template must have the Token output. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
    */
   readonly clusterProfiles: boolean;
 }
@@ -58,7 +58,7 @@ export interface ManagedTokenSetMatchExpression {
   readonly values?: readonly string[];
 }
 /**
- * The ManagedToken of each cluster. In secret.name, and in values of labels and annotations, {{cluster}} stands for the name of the Cluster, and {{label "name"}} for the value of the Cluster's label with this name, or for an empty string if the Cluster lacks the label. Purser rolls out changes as spec.rollout allows.
+ * The ManagedToken of each cluster. In spec.secret.name, and in the values of labels and annotations, {{cluster}} stands for the name of the Cluster, and {{label "name"}} for the value of the Cluster's label with this name, or for an empty string if the Cluster lacks the label. Purser rolls out changes as spec.rollout allows.
  */
 export interface ManagedTokenSetTemplate {
   readonly metadata: ManagedTokenSetTemplateMetadata;
@@ -188,7 +188,7 @@ export interface ManagedTokenSetTemplateSecret {
    */
   readonly server?: string;
   /**
-   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys in which an output stores a value without the token, such as server, even if the ManagedToken does not have that output.
+   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys. Only a key that some output format uses for a value without the token, such as server, stays in the Secret, even if the ManagedToken does not have that output.
    *
    * @maxItems 16
    */
@@ -229,7 +229,7 @@ export interface ManagedTokenSetTemplateArgocd {
    */
   readonly shard?: number;
   /**
-   * Label keys that Purser copies, with their values, from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
+   * Keys of the labels that Purser copies from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
    *
    * @maxItems 16
    */
@@ -240,7 +240,7 @@ export interface ManagedTokenSetTemplateArgocd {
  */
 export interface ManagedTokenSetRollout {
   /**
-   * Maximum number of ManagedTokens that the rollout has changed and that are neither Ready nor failed yet. The rollout stops when the number of ManagedTokens that failed after the change reaches a third of maxConcurrent, or a third of the number of clusters if there are fewer clusters than maxConcurrent. The default is 10.
+   * Maximum number of ManagedTokens that the rollout has changed and that are neither Ready nor failed yet. A ManagedToken has failed if it reports a failure after the change, or if the requester is not authorized to issue the token of the new template. The rollout stops when the number of failed ManagedTokens reaches a third of maxConcurrent, or a third of the ManagedTokens if the set has fewer than maxConcurrent. The default is 10.
    */
   readonly maxConcurrent: number;
 }
@@ -276,7 +276,7 @@ export interface ManagedTokenSetStatus {
   readonly failures?: readonly ManagedTokenSetFailure[];
   readonly rollout?: ManagedTokenSetRollout1;
   /**
-   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens. ClusterProfilesPublished: ClusterProfiles are published for all clusters with a valid token. Purser adds this condition when clusterProfiles is true and the set has a cluster, and removes it when clusterProfiles is false and all ClusterProfiles are removed.
+   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens. ClusterProfilesPublished: ClusterProfiles are published for all clusters with a valid token. Purser adds this condition when clusterProfiles is true and the set has at least one cluster, and removes it when clusterProfiles is false and all ClusterProfiles are removed.
    *
    * @maxItems 16
    */

@@ -123,7 +123,7 @@ export interface ManagedTokenSecret {
    */
   readonly server?: string;
   /**
-   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys in which an output stores a value without the token, such as server, even if the ManagedToken does not have that output.
+   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys. Only a key that some output format uses for a value without the token, such as server, stays in the Secret, even if the ManagedToken does not have that output.
    *
    * @maxItems 16
    */
@@ -164,7 +164,7 @@ export interface ManagedTokenArgocd {
    */
   readonly shard?: number;
   /**
-   * Label keys that Purser copies, with their values, from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
+   * Keys of the labels that Purser copies from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
    *
    * @maxItems 16
    */
@@ -179,7 +179,7 @@ export interface ManagedTokenStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Conditions of the token. Ready: the Secret holds a valid token for this spec. RotationFailing: Purser cannot renew the token or update its Secret; Ready stays True until the token expires.
+   * Conditions of the token. Ready: the Secret holds a valid token for this spec. RotationFailing: Purser cannot renew the token or update its Secret, or the token has expired; until the token expires, Ready stays True.
    *
    * @maxItems 16
    */
@@ -193,19 +193,19 @@ export interface ManagedTokenStatus {
    */
   readonly serviceAccountUID?: string;
   /**
-   * Time at which the token was issued.
+   * Time at which Purser requested the token, by Purser's clock.
    */
   readonly issuedAt?: string;
   /**
-   * Expiry of the token, as granted by the cluster.
+   * Expiry of the token, by Purser's clock: issuedAt plus the lifetime that the cluster granted.
    */
   readonly expirationTimestamp?: string;
   /**
-   * Time of the next renewal. Absent without a token for this spec, and while rotation is suspended.
+   * Time of the next renewal; absent if there is no token for this spec, and while rotation is suspended.
    */
   readonly nextRotationTime?: string;
   /**
-   * Identifier of the token: its jti claim, if the token is a JWT. The audit log of the target cluster contains it for every request made with the token.
+   * Identifier of the token: its jti claim; absent if the token has none. The audit log of the target cluster contains this ID in the entries for requests made with the token.
    */
   readonly credentialID?: string;
   /**
@@ -229,12 +229,12 @@ export interface ManagedTokenStatus {
    */
   readonly tokenSignature?: string;
   /**
-   * SHA-256 digest of the data that Purser last wrote into the Secret, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data does not match the digest.
+   * SHA-256 digest of the data that Purser last wrote into the Secret together with a token, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data does not match the digest.
    */
   readonly secretDigest?: string;
   readonly secretRef?: ManagedTokenSecretRef;
   /**
-   * Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor or given up the deletion.
+   * Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor or stopped trying to delete it.
    *
    * @maxItems 16
    */
@@ -289,7 +289,7 @@ export interface ManagedTokenAnchor {
    */
   readonly namespace: string;
   /**
-   * Name of the service account. Purser deletes the anchor before it adds an entry for another service account in the same namespace.
+   * Name of the service account. Purser deletes the anchor before it replaces this entry with one for another service account in the same namespace.
    */
   readonly serviceAccount: string;
   /**

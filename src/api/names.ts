@@ -51,7 +51,8 @@ export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
 
 /**
  * Annotation on a registered Secret, by administrators: a new value replaces Purser's renewed token immediately, and revokes all earlier
- * tokens that are bound to an anchor. Each value takes effect once. Ignored if Purser does not renew the credential.
+ * tokens that are bound to an anchor. Each value takes effect once. If Purser does not renew a stored credential, Purser revokes nothing,
+ * and the CredentialFresh condition reports CredentialNotRevoked.
  */
 export const RevokeCredentialAnnotation = `${RegistryGroup}/revoke-credential`;
 
@@ -100,7 +101,7 @@ export const Annotation = {
   rotate: `${TokensGroup}/rotate`,
   /** On a ManagedToken with revocation BoundSecret, by users: a new value revokes the current token. */
   revoke: `${TokensGroup}/revoke`,
-  /** On the Secret: expiry of the token. */
+  /** On the Secret: expiry of the token, by Purser's clock. */
   expiresAt: `${TokensGroup}/expires-at`,
   /** On the Secret: time of the next renewal. */
   renewAt: `${TokensGroup}/renew-at`,
@@ -114,9 +115,9 @@ export const Annotation = {
   issuedFor: `${TokensGroup}/issued-for`,
   /** On the Secret: `sha256:` and the digest of the token, to detect a replaced token. */
   tokenDigest: `${TokensGroup}/token-digest`,
-  /** On the Secret: the last handled value of `rotate`. */
+  /** On the Secret: value of `rotate` when the token was issued. */
   rotateRequest: `${TokensGroup}/rotate-request`,
-  /** On the Secret: the last handled value of `revoke`. */
+  /** On the Secret: value of `revoke` when the token was issued. */
   revokeRequest: `${TokensGroup}/revoke-request`,
   /** On the Secret, as JSON: keys of the labels and annotations that Purser set for the spec, so that Purser can remove them later. */
   template: `${TokensGroup}/template`,
@@ -130,7 +131,7 @@ export const SetAnnotation = {
   confirmRemoval: `${TokensGroup}/confirm-removal`,
 } as const;
 
-/** Field manager of the ManagedTokens of sets. */
+/** Field manager of the controller of ManagedTokenSets, for ManagedTokens and ClusterProfiles. */
 export const SetFieldManager = 'purser-sets';
 
 /** Types of a ManagedTokenSet's conditions. */

@@ -101,7 +101,7 @@ export const ClusterReason = {
   NotReady: "the cluster's API server reports that it is not ready",
   Throttled: FailureReason.TargetThrottled,
   NoResponse: 'the cluster is not reachable, so permissions could not be reviewed',
-  NotProbed: 'the cluster is not probed because its registration is not usable',
+  NotProbed: 'the cluster is not probed because its registration is not usable, or because the hub issues no token for it',
   ProbeFailed: 'Purser lacks the system resources to probe the cluster',
 } as const;
 

@@ -37,7 +37,8 @@ function mayInstall({ installCrds, components }: AppSettings): boolean {
   return installCrds && components.includes('controller');
 }
 
-const REMEDY = 'run kubectl apply -f crds, or start a controller with --install-crds and permission to write CustomResourceDefinitions';
+const REMEDY =
+  'in a checkout of Purser, run kubectl apply -f crds for the hub; or start a controller with --install-crds and permission to write CustomResourceDefinitions';
 
 /** Installs the CustomResourceDefinitions. Returns false if Purser has no permission; then an administrator must install them. */
 async function install({ clock, random, log }: Tools, client: KubeClient, signal: AbortSignal): Promise<boolean> {

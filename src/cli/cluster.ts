@@ -56,7 +56,7 @@ interface AddOptions extends SharedOptions {
 function defineAddCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'add', 'register a target cluster')
     .description(
-      "Register a target cluster: create Purser's service account and permissions on it, create a credential Secret and a Cluster on the hub, and wait until the Cluster is Ready.",
+      "Register a target cluster: create Purser's service account and permissions there, create a credential Secret and a Cluster on the hub, and wait until the Cluster is Ready.",
     )
     .addArgument(defineNameArgument('<NAME>'))
     .addOption(defineTargetContextOption(TARGET_CONTEXT).makeOptionMandatory())
@@ -65,7 +65,7 @@ function defineAddCommand(host: CommandHost): Command {
     .addOption(defineOwnNamespaceOption())
     .addOption(defineTargetNamespacesOption())
     .addOption(defineSingleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context in --context'))
-    .option('--allow-loopback', 'accept a loopback address; Purser must run on this machine with --allow-loopback')
+    .option('--allow-loopback', 'accept a loopback address; Purser must then run on this machine, as purser dev or with --allow-loopback')
     .addOption(defineRepeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
     .addOption(defineSetOption())
     .option('--federated', 'store no token: the target cluster must trust tokens issued by the hub')
@@ -114,7 +114,7 @@ async function resolveRegistration(connections: Connections, name: string, optio
 }
 
 const TARGET_CONTEXT =
-  "context of the target cluster; the context's user needs permission to write namespaces, service accounts, roles and bindings, and to create tokens";
+  "context of the target cluster (required); the context's user needs permission to read and write namespaces, service accounts, roles and bindings, to create tokens, and all permissions that Purser receives there";
 const ADDRESS = 'address at which Purser reaches the target cluster';
 const FEDERATED_SERVICE_ACCOUNT =
   "with --federated, service account in Purser's namespace on the hub whose tokens the target cluster must accept";
@@ -163,7 +163,7 @@ function defineRenewCommand(host: CommandHost): Command {
     .addArgument(defineNameArgument('[NAME]'))
     .option(
       '--all',
-      "renew Purser's tokens for all Clusters, except those with spec.credential.renewal Manual; for a Cluster whose address is in a context, use that context as with --context",
+      "renew Purser's tokens for all Clusters, except Clusters with spec.credential.renewal Manual, federation or a client certificate; if a context has the address of a Cluster, use that context as with --context",
     )
     .addOption(defineTargetContextOption(SUPPLY_CONTEXT))
     .addOption(defineHubContextOption())
@@ -197,7 +197,7 @@ const SUPPLY_CONTEXT =
 function defineRevokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
     .description(
-      "Replace Purser's credential for a cluster, and revoke the earlier tokens that Purser obtained for itself and bound to anchors.",
+      "Replace Purser's credential for a cluster, and revoke the earlier tokens that Purser obtained for itself and bound to anchors (Secrets on the target cluster).",
     )
     .addArgument(defineNameArgument('<NAME>'))
     .addOption(defineTargetContextOption(RECREATE_CONTEXT))

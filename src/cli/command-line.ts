@@ -103,7 +103,7 @@ class CommandLine extends Command {
     return unknown !== undefined && isOfCommand ? `${unknown} is an option of a command. Write it after the command name` : message;
   }
 
-  /** Rejects a missing value first: commander would read the next option as the value. Also rejects a value of an option without one. */
+  /** Rejects a missing value first: commander would read the next option as the value. Also rejects a value for a flag. */
   override parseOptions(argv: string[]): ReturnType<Command['parseOptions']> {
     const end = argv.indexOf('--');
     const args = end === -1 ? argv : argv.slice(0, end);

@@ -27,25 +27,25 @@ export function defineManagedTokenCommands(host: CommandHost): readonly Command[
 
 const DESCRIPTIONS: Readonly<Record<TokenAction, readonly [summary: string, description: string]>> = {
   rotate: [
-    'replace a token now',
+    'replace the token of a ManagedToken now',
     'Replace the token of a ManagedToken now, and wait for the new token. The old token stays valid until it expires.',
   ],
   revoke: [
-    'revoke a token now',
+    'revoke the token of a ManagedToken now',
     'Revoke the token of a ManagedToken, and wait for the new token unless rotation is suspended. The ManagedToken must have spec.revocation BoundSecret. The target cluster rejects the old token within seconds.',
   ],
   suspend: [
-    'suspend rotation of a token',
+    'suspend the rotation of a ManagedToken',
     'Suspend the rotation of a ManagedToken. The token stays in the Secret until it expires, unless it is revoked, the requester loses permission, or a change to the spec requires a different token.',
   ],
-  resume: ['resume rotation of a token', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
+  resume: ['resume the rotation of a ManagedToken', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
 };
 
 function defineChangeCommand(host: CommandHost, action: TokenAction): Command {
   const [summary, description] = DESCRIPTIONS[action];
   const command = defineCommand(host, action, summary)
     .description(description)
-    .argument('<mt/NAME>', 'name of the ManagedToken')
+    .argument('<mt/NAME>', 'name of the ManagedToken; mt/ can be omitted')
     .addOption(defineNamespaceOption())
     .addOption(defineTimeoutOption('1m', 'maximum time to wait until Purser has applied the change (0 does not wait)'))
     .addOption(defineContextOption())

@@ -38,7 +38,7 @@ export interface HubAccessOptions {
   readonly apart?: boolean;
 }
 
-/** Returns the manifests of the service accounts for federation, and of Purser's permission to request tokens for these accounts. */
+/** Returns the manifests of the service accounts for federation, and of Purser's permission to request tokens for them. */
 export async function renderHubAccess({
   serviceAccount: names,
   namespace: own,
@@ -63,8 +63,10 @@ async function readManifest(path: string): Promise<string> {
 }
 
 function renderRegistrationRecipe(set: string | undefined): string {
-  return `# Set name, addresses and caBundle to the values in the credential Secret (see purser print target-rbac), then apply to the hub:
+  return `# Write this manifest to a file:
 #   purser print registration${set === undefined ? '' : ` --set ${set}`} > target-1.yaml
+# In the file, set name, addresses and caBundle to the values in the credential Secret (see purser print target-rbac), and set the name of
+# the Secret. Then apply the file to the hub:
 #   kubectl --context HUB apply -f target-1.yaml
 `;
 }

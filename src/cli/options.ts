@@ -44,11 +44,8 @@ export function defineHubContextOption(): Option {
 }
 
 /** Defines `-n`. */
-export function defineNamespaceOption(): Option {
-  return defineOption('-n, --namespace <NS>', 'namespace of the ManagedTokens', namespace).default(
-    undefined,
-    'the namespace of the context',
-  );
+export function defineNamespaceOption(description = 'namespace of the ManagedToken'): Option {
+  return defineOption('-n, --namespace <NS>', description, namespace).default(undefined, 'the namespace of the context');
 }
 
 /** Defines `--namespace` for commands whose `--namespace` is Purser's namespace. */
@@ -56,7 +53,7 @@ export function defineOwnNamespaceOption(): Option {
   return defineSingleOption('--namespace <NS>', "Purser's namespace on the hub", namespace).default(undefined, DefaultNamespace);
 }
 
-/** Defines `--namespaces`: the namespaces in which Purser has permissions on a target. */
+/** Defines `--namespaces`: the namespaces on a target whose service accounts Purser can issue tokens for. */
 export function defineTargetNamespacesOption(): Option {
   return defineSingleOption('--namespaces <NS,NS>', ISSUABLE_NAMESPACES, namespaces).default(undefined, 'all');
 }
@@ -99,7 +96,7 @@ export function defineTimeoutOption(initial: string, description: string): Optio
   return defineOption('--timeout <DURATION>', description, timeout).default(parseDuration(initial), initial);
 }
 
-const ISSUABLE_NAMESPACES = 'namespaces of the service accounts that Purser can issue tokens for';
+const ISSUABLE_NAMESPACES = 'namespaces on the target cluster whose service accounts Purser can issue tokens for';
 
 const timeout: Parser<number> = (text) => {
   let ms = -1;

@@ -55,7 +55,7 @@ function defineHubAccessCommand(host: CommandHost): Command {
     )
     .addOption(defineRepeatableOption('--service-account <NAME>', HUB_SERVICE_ACCOUNT, federatedServiceAccount).makeOptionMandatory())
     .addOption(defineOwnNamespaceOption())
-    .option('--apart', 'grant the permissions to the separate service accounts of the controller and the façade');
+    .option('--apart', APART);
   addExamples(command, {
     'Print the objects that let Purser request tokens for a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
   });
@@ -65,19 +65,20 @@ function defineHubAccessCommand(host: CommandHost): Command {
   });
 }
 
-const HUB_SERVICE_ACCOUNT = "service account in Purser's namespace, for federation";
+const HUB_SERVICE_ACCOUNT = "service account in Purser's namespace, for federation (required)";
+const APART =
+  'grant the permissions to the service accounts purser-controller and purser-facade instead of purser, if the controller and the façade run as separate Deployments';
 
 function defineAuthenticationCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'authentication-config', "print the configuration of a target cluster's API server, for federation")
-    .description("Print the configuration of the target cluster's API server, so that it accepts tokens issued by the hub (federation).")
-    .addOption(defineSingleOption('--issuer <URL>', "issuer of the hub's service account tokens", httpsUrl).makeOptionMandatory())
+    .description('Print the configuration with which the API server of a target cluster accepts tokens issued by the hub (federation).')
+    .addOption(
+      defineSingleOption('--issuer <URL>', "issuer of the hub's service account tokens (required)", httpsUrl).makeOptionMandatory(),
+    )
     .addOption(defineSingleOption('--target-issuer <URL>', TARGET_ISSUER, anyText))
     .addOption(defineRepeatableOption('--server <ADDRESS>', ADDRESS, address).makeOptionMandatory())
     .addOption(
-      defineSingleOption('--service-account <NAME>', 'service account on the hub, for federation', objectName).default(
-        undefined,
-        FederatedServiceAccount,
-      ),
+      defineSingleOption('--service-account <NAME>', TRUSTED_SERVICE_ACCOUNT, objectName).default(undefined, FederatedServiceAccount),
     )
     .addOption(defineOwnNamespaceOption())
     .addOption(
@@ -110,11 +111,12 @@ function defineAuthenticationCommand(host: CommandHost): Command {
 }
 
 const TARGET_ISSUER = "issuer of the target cluster's service account tokens, to check that it differs from --issuer";
-const ADDRESS = 'address of the target cluster, exactly as in the server key of the Secret';
+const TRUSTED_SERVICE_ACCOUNT = "service account in Purser's namespace on the hub whose tokens the target cluster accepts";
+const ADDRESS = 'address of the target cluster, exactly as in the server key of the credential Secret (required)';
 
-/** Parses a user name. Rejects quotes and whitespace, because manifests and commands contain the name in quotes. */
+/** Parses a user name. Rejects quotes, whitespace and control characters, because manifests and commands contain the name in quotes. */
 const userName: Parser<string> = (text) => {
-  if (!/^[^\p{C}\s'"]+$/u.test(text)) throw new ValueError('a user name without quotes and whitespace');
+  if (!/^[^\p{C}\s'"]+$/u.test(text)) throw new ValueError('a user name without quotes, whitespace and control characters');
   return text;
 };
 
@@ -127,7 +129,7 @@ const httpsUrl: Parser<string> = (text) => {
 
 /** Parses an address and keeps its spelling, which becomes part of the audience. */
 const address: Parser<string> = (text) => {
-  if (normalizeServer(text) === undefined) throw new ValueError('an https URL or a host, as in the server key of the Secret');
+  if (normalizeServer(text) === undefined) throw new ValueError('an https URL or a host, as in the server key of the credential Secret');
   return text;
 };
 

@@ -75,7 +75,7 @@ function createStopSignal({ host, clock, stopMs }: ProgramOptions): AbortSignal 
       return;
     }
     stoppedAt = clock.now();
-    // Exits with 0 even if the shutdown takes longer than `stopMs`, because acknowledged writes are already on disk.
+    // Exits with 0 even if the shutdown takes longer than `stopMs`, because an incomplete shutdown loses no acknowledged writes.
     clock.wakeAt(stoppedAt + stopMs, () => host.exit(0));
     stopping.abort();
   };

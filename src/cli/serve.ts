@@ -20,7 +20,7 @@ export interface Programs {
 export function defineRunCommand(host: CommandHost, programs: Programs): Command {
   const command = defineCommand(host, 'run', 'run Purser for a hub cluster')
     .description(
-      'Run Purser in this process. The hub is the cluster that KUBECONFIG selects or, if KUBECONFIG is not set, the cluster whose pod runs Purser.',
+      'Run Purser in this process. The hub is the cluster of the current context in KUBECONFIG or, if KUBECONFIG is not set, the cluster in which Purser runs as a pod.',
     )
     .addHelpText('after', `\n${VARIABLES}`);
   addOptions(command, ({ localOnly }) => localOnly === true);

@@ -109,7 +109,7 @@ function formatExpiry({ status }: ManagedToken, now: number, subject: string): s
   return `${subject} ${at <= now ? 'has expired' : `expires in ${formatHumanDuration(at - now)}`}`;
 }
 
-/** Waits until `isDone` returns true or the timeout expires. Returns the latest ManagedToken, and also as `changed` if `isDone` is true. */
+/** Waits until `isDone` returns true or the timeout expires. Returns the ManagedToken as `latest` and, after success, as `changed`. */
 async function waitUntil(
   { hub, namespace, name, timeoutMs }: TokenChange,
   host: CommandHost,

@@ -8,7 +8,7 @@ export function toVisibleLine(text: string): string {
   return text.replace(GAPS, ' ').trim();
 }
 
-/** Returns the text without invisible characters, except for line breaks, tabs and the colors of `purser status`. */
+/** Replaces invisible characters with spaces, except for line breaks, tabs and the colors of `purser status`. */
 export function removeInvisible(text: string): string {
   return text.replace(UNPRINTED_CHARACTER, ' ');
 }

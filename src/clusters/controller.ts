@@ -30,7 +30,7 @@ import { type TrackedCluster, TrackedClusters } from './tracked-cluster.ts';
 interface ProbeSettings {
   /** Interval of /readyz probes of each cluster, in milliseconds. */
   readonly probeIntervalMs: number;
-  /** Interval between checks of version, identity and permissions, in milliseconds. */
+  /** Interval between checks of version, identity and permissions, in milliseconds; each probe repeats a failed check. */
   readonly accessIntervalMs: number;
 }
 
@@ -98,7 +98,7 @@ function runTerm(
   });
 }
 
-/** Returns the lane of a cluster. Hanging clusters have a separate lane, so that responding clusters never wait for them. */
+/** Returns the lane of a cluster. Hanging clusters have a separate lane, so that other clusters never wait for them. */
 function selectLane(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
   const cluster = tracked.get(key);
   if (cluster === undefined || cluster.probedAt === undefined) return 'new';
@@ -139,7 +139,7 @@ function createReconcile(deps: ClusterDeps): (key: string, signal: AbortSignal) 
     if (tracked.probeAt <= startedAt) {
       const result = await probeCluster(deps, registered, tracked, signal);
       metrics?.recordProbe(clock.monotonic() - startedAt);
-      // A result for a registration that is no longer current is dropped.
+      // A result for a former registration is dropped, unless only the token was renewed.
       if (isReplaced(deps, key, registered)) return { requeueAt: clock.now() };
       recordProbe(deps, tracked, registered.cluster, { ...result, startedAt });
     }

@@ -20,7 +20,7 @@ export interface ProbeScope {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** True if a failure of /readyz is retried immediately. */
   readonly isRetried: boolean;
-  /** True if version, identity and permissions are checked. */
+  /** True if the probe of a responding cluster also checks version, identity and permissions. */
   readonly includesAccess: boolean;
   /** True if the checks also include the audiences of the API server; ignored unless the cluster is federated. */
   readonly includesAudiences: boolean;
@@ -28,23 +28,25 @@ export interface ProbeScope {
   readonly namespaces: () => readonly string[];
 }
 
-/** Result of a review of the credential's permissions. */
+/** Result of the check of Purser's identity and permissions. */
 export interface IssueScope {
   readonly fault?: Fault | undefined;
-  /** Phrase about the namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
+  /** Phrase about the namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all, and after a failed check. */
   readonly scope?: string | undefined;
 }
 
 export interface ProbeResult {
   /** Failure of /readyz, or the reason why Purser could not request it; undefined if the cluster is ready. */
   readonly fault?: Fault | undefined;
-  /** Duration of the last /readyz request, in milliseconds; undefined if it failed with a reason other than NotReady. */
+  /** Duration of the last /readyz request, in milliseconds; undefined unless it succeeded or failed with the reason NotReady. */
   readonly latencyMs?: number | undefined;
   /** Result of the check of Purser's identity and permissions on the cluster; undefined if they were not checked. */
   readonly access?: IssueScope | undefined;
   /** Version of the cluster; undefined if it was not checked or is unknown. */
   readonly version?: string | undefined;
-  /** Audiences of the API server; empty if it does not state them or does not permit the review, undefined without a successful review. */
+  /**
+   * Audiences of the API server; empty if it states none or forbids the review, undefined if the review failed otherwise or was not sent.
+   */
   readonly apiAudiences?: readonly string[] | undefined;
 }
 
@@ -64,15 +66,15 @@ export async function probe(
   const isResponding = fault === undefined || fault.reason === 'NotReady';
   if (!isResponding) return { fault };
   if (!includesAccess) return { fault, latencyMs };
-  // Sequential, because a second connection to every cluster of a fleet would cost more than the requests.
+  // Sequential, so that one connection to each cluster is enough.
   const access = await checkAccess(prober, namespaces, signal);
   const version = await fetchVersion(prober, signal);
-  // Only federated clusters need a review: a stored token names its audiences, and a client certificate has none.
+  // Only federated clusters need a review: a stored JWT contains its audiences, and other stored credentials contain none.
   const isReviewed = includesAudiences && target.credential?.type === 'serviceAccount';
   return { fault, latencyMs, access, version, apiAudiences: isReviewed ? await findAPIAudiences(prober, signal) : undefined };
 }
 
-/** Converts a StatusError or an IssueError of a request to the target into a Fault. Rethrows other errors. */
+/** Converts a StatusError or an IssueError to a Fault. Rethrows other errors. */
 export function toFault(error: unknown): Fault {
   if (error instanceof StatusError) return toStatusFault(error);
   if (!(error instanceof IssueError)) throw error;
@@ -169,8 +171,8 @@ async function fetchVersion(prober: TargetCaller, signal: AbortSignal): Promise<
 }
 
 /**
- * Returns the version that a cluster reports, without characters that cannot occur in versions; undefined if no character is left. The text
- * is untrusted.
+ * Returns the version that a cluster reports, shortened to 64 characters, without characters that cannot occur in versions. Returns
+ * undefined if no character is left, or if `gitVersion`, which is untrusted, is not a string.
  */
 export function parseVersion(gitVersion: unknown): string | undefined {
   if (typeof gitVersion !== 'string') return undefined;
@@ -208,10 +210,10 @@ const MAX_NAMESPACES = 10;
 /**
  * Returns the namespaces to review if Purser is not permitted to issue tokens in every namespace: at most 10, beginning with those for
  * which tokens were issued. `allowed` lists the namespaces in the credential Secret; undefined if the Secret allows all. Listed namespaces
- * are reviewed even before the first ManagedToken names them, so that a new cluster becomes Ready.
+ * are reviewed even before the first ManagedToken names them, so that a new cluster can become Ready.
  */
 export function selectNamespaces(tokens: readonly ManagedToken[], allowed: readonly string[] | undefined): readonly string[] {
-  // After a change to the spec, the status describes a token of another cluster or namespace.
+  // After a change to the spec, the status may describe a token for another cluster or namespace.
   const wasIssued = ({ metadata, status }: ManagedToken) =>
     status?.issuedAt !== undefined && status.observedGeneration === metadata.generation;
   const [issued, others] = [tokens.filter(wasIssued), tokens.filter((token) => !wasIssued(token))].map(namespacesOf);
@@ -246,8 +248,8 @@ async function mayIssue(prober: TargetCaller, scope: { readonly namespace?: stri
 }
 
 /**
- * Returns a fault with issuer, audience and remedy if the cluster rejected a token that the hub issued; any other fault unchanged. Checks
- * with a review on the hub whether clusters can read the hub's keys. Throws only when `signal` aborts.
+ * Returns a fault with issuer, audience and remedy if the cluster rejected a token that the hub issued; any other fault unchanged. In the
+ * first case, checks with a SubjectAccessReview whether the hub publishes its keys. Throws only when `signal` aborts.
  */
 export async function explainRejection(
   fault: Fault,
@@ -267,9 +269,7 @@ export interface RejectedToken {
   readonly issuer: string | undefined;
 }
 
-/**
- * Returns the fault of a rejected token, with a remedy. `isPublished` is false if the hub rejects anonymous requests for its keys.
- */
+/** Returns the fault of a rejected token, with a remedy. `isPublished` is false if the hub rejects anonymous requests for its keys. */
 export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToken, isPublished: boolean): Fault {
   return {
     reason: 'CredentialRejected',
@@ -277,7 +277,7 @@ export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToke
     remedy: [
       ...(isClusterLocalIssuer(issuer) ? [OTHER_ISSUER] : []),
       ...(isPublished ? [] : [PUBLISH_KEYS]),
-      "compare the configuration of the cluster's API server with the output of purser print authentication-config",
+      "compare the configuration of the cluster's API server with the output of purser print authentication-config --issuer ISSUER --server ADDRESS",
     ].join('; '),
   };
 }

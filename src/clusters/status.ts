@@ -111,7 +111,7 @@ function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: Trac
   });
 }
 
-/** Returns the distribution that a version belongs to; `Kubernetes` without a known suffix. */
+/** Returns the distribution that a version belongs to; `Kubernetes` if the version has no known suffix. */
 export function detectDistribution(version: string): string {
   return DISTRIBUTIONS.find(([, suffix]) => suffix.test(version))?.[0] ?? 'Kubernetes';
 }
@@ -132,7 +132,10 @@ const DISTRIBUTIONS: readonly (readonly [string, RegExp])[] = [
   ['OpenShift', /\+[0-9a-f]{7,}$/],
 ];
 
-/** Returns the times of a stored credential; none for other credentials. */
+/**
+ * Returns the expiry and the renewal time of a stored credential, if they are known; none for other credentials. Omits the renewal time of
+ * a supplied token, whose renewal is already due.
+ */
 function toStoredTimes(evidence: CredentialEvidence): Pick<ClusterStatus, 'credentialExpirationTime' | 'credentialRenewalTime'> {
   if (evidence.type !== 'stored') return {};
   const { validity, renewAt, isSupplied } = evidence;
@@ -158,7 +161,7 @@ function toHubFailure(error: IssueError | undefined): { readonly failure?: HubTo
 
 /**
  * Reserves a time for a due heartbeat, so that clusters do not write their heartbeats together. Returns that time on the monotonic clock;
- * Infinity if none is due.
+ * Infinity if no heartbeat is due.
  */
 function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
   const now = deps.clock.monotonic();
@@ -204,7 +207,7 @@ function isSame(before: ClusterCondition | undefined, after: ClusterCondition): 
 /** Lookups in the cluster clients that the evidence about a credential needs. */
 export type CredentialClients = Pick<ClusterClients, 'isHub' | 'hubTokenTimes'>;
 
-/** Returns the evidence about Purser's credential for the CredentialFresh condition. */
+/** Returns the evidence about Purser's credential for a cluster. */
 export function toCredentialEvidence(
   { cluster, credential, renewed }: RegisteredCluster,
   registry: Pick<Registry, 'clustersOfCredential'>,
@@ -224,9 +227,9 @@ export function toCredentialEvidence(
 }
 
 /**
- * Returns the audiences that a cluster's API server accepts: those of the token that Purser uses there. For a federated cluster, returns
- * `reviewed`, the audiences that the server stated in a review, or, before the first review of a term, the audiences in the status. Returns
- * undefined if the audiences are unknown.
+ * Returns the audiences that a cluster's API server accepts: those of the stored token that Purser uses there; for a federated cluster,
+ * `reviewed`, the audiences from a review, or those in the status if `reviewed` is undefined. Omits audiences that exceed the limits of the
+ * CRD. Returns undefined if no audience is known.
  */
 export function resolveAPIAudiences(
   { cluster, credential, renewed }: RegisteredCluster,
@@ -293,7 +296,7 @@ const knownCredentials = new WeakMap<
   ReadCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }
 >();
 
-/** Returns the credential in a Secret, parsed once for each version of the two Secrets; undefined if the credential is unreadable. */
+/** Returns the credential, parsed once for each version of the registered and the renewed Secret; undefined if it is unreadable. */
 function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): ReadCredential | undefined {
   const known = knownCredentials.get(credential);
   const stored = known !== undefined && known.renewed === renewed ? known : (parseStored(credential, renewed) ?? { renewed });

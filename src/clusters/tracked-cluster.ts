@@ -8,7 +8,7 @@ import type { IssueScope } from './probe.ts';
 
 export interface TrackedCluster {
   readonly uid: string;
-  /** Registration to which all other fields apply. */
+  /** Registration at the last reconcile; a change may reset the other fields, see `TrackedClusters.track`. */
   registration: Registration;
   /** Health of the cluster; undefined before the first probe of this registration, unless it was restored from the status. */
   health: Health | undefined;
@@ -16,28 +16,26 @@ export interface TrackedCluster {
   access: IssueScope | undefined;
   /** True if the last probe timed out, or the host name could not be resolved. */
   isHanging: boolean;
-  /** Time of the last probe of this term, on the system clock; undefined before the first probe. */
+  /** Time of the last probe of this registration in this term, on the system clock; undefined before the first probe. */
   probedAt: number | undefined;
   /** Number of consecutive probes in which the cluster rejected Purser's credential. */
   rejections: number;
   /** Time of the next probe; -Infinity before it is scheduled. */
   probeAt: number;
-  /** Time of the next check of version, identity and permissions. */
+  /** Time from which a probe also checks version, identity and permissions; after a failed check, each probe repeats it. */
   accessAt: number;
   version: string | undefined;
   /**
-   * Audiences of a federated cluster's API server; empty if the server does not state them or does not permit the review. Undefined for
-   * other clusters, and until a review of this registration succeeds.
+   * Audiences of a federated cluster's API server; empty if the server states none or forbids the review. Undefined for other clusters, and
+   * before the first such result for this registration.
    */
   apiAudiences: readonly string[] | undefined;
-  /**
-   * Duration of the last /readyz request, in milliseconds; undefined before the first, and if it failed with a reason other than NotReady.
-   */
+  /** Duration of the last /readyz request, in milliseconds; undefined unless it succeeded or failed with the reason NotReady. */
   latencyMs: number | undefined;
   activeEndpoint: string | undefined;
   /** Conditions that were evaluated last; before the first probe of a term, those in the status. Changes by other writers are ignored. */
   conditions: readonly ClusterCondition[];
-  /** True if the next reconcile writes the status even if its content has not changed. */
+  /** True if Purser writes the status after the next probe even if its content has not changed. */
   mustWrite: boolean;
   /** Reserved time of the next heartbeat; undefined if no time is reserved. */
   heartbeatAt: number | undefined;
@@ -57,7 +55,7 @@ export function computeHeartbeatMs(clusters: number): number {
   return Math.max(MIN_PERIOD_MS, Math.ceil(clusters * HEARTBEAT_GAP_MS));
 }
 
-/** Returns whether a status was last written as a heartbeat: no transition happened at that time. */
+/** Returns whether the last write of a status was probably a heartbeat: no condition has a transition at that time. */
 export function wasHeartbeat({ conditions = [] }: ClusterStatus): boolean {
   return conditions.every(({ lastTransitionTime, lastHeartbeatTime }) => lastTransitionTime !== lastHeartbeatTime);
 }

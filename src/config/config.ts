@@ -53,7 +53,7 @@ export interface Config {
   readonly components: Value<'components'>;
   /** Namespaces to read cluster credentials from. */
   readonly credentialNamespaces: readonly string[];
-  /** Namespaces on target clusters that a rule with resourceNames must name; a rule for a whole cluster or set does not cover them. */
+  /** Namespaces on target clusters whose service accounts an RBAC rule with resourceNames covers only if a name includes the namespace. */
   readonly protectedNamespaces: readonly string[];
   /** Maximum lifetime of a token, in seconds; longer requested lifetimes are shortened. */
   readonly maxExpirationSeconds: number;
@@ -64,8 +64,8 @@ export interface Config {
   /** Hosts to reach without the proxy, as in NO_PROXY. */
   readonly noProxy: string | undefined;
   /**
-   * Minimum interval between scheduled TokenReviews of an issued token, in milliseconds; 0 disables these TokenReviews and those of tokens
-   * that Purser samples for each cluster.
+   * Minimum interval between scheduled TokenReviews of a ManagedToken's token, in milliseconds; 0 disables these TokenReviews and those of
+   * tokens that Purser samples for each cluster.
    */
   readonly verifyIntervalMs: number;
   /** Interval between probes of each cluster's /readyz, in milliseconds. */

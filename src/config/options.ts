@@ -55,7 +55,7 @@ export const OPTIONS = {
     value: 'N',
     default: '1',
     parse: integer(100),
-    description: 'number of target clusters to run in addition to the hub',
+    description: 'number of target clusters to run in addition to the hub, at most 100',
     localOnly: true,
   },
   'no-samples': { parse: flag, description: 'do not create sample objects, such as namespaces and ManagedTokens', localOnly: true },
@@ -81,7 +81,7 @@ export const OPTIONS = {
   },
   'facade-default-audiences': {
     value: 'AUD,AUD',
-    defaultDescription: 'none, requests must name audiences',
+    defaultDescription: 'none; requests must name an audience',
     parse: audiences,
     description: 'audiences of tokens issued for façade requests that name no audience',
   },
@@ -102,22 +102,22 @@ export const OPTIONS = {
   'no-facade-ui': { parse: flag, description: 'do not serve the web UI at /ui/ of the façade' },
   'facade-tls-cert': {
     value: 'FILE',
-    defaultDescription: 'self-signed',
+    defaultDescription: 'generated',
     parse: anyText,
-    description: "PEM file with the façade's certificate chain, reloaded on change",
+    description: "PEM file with the façade's certificate chain, reloaded on change; needs --facade-tls-key",
   },
   'facade-tls-key': {
     value: 'FILE',
     defaultDescription: 'generated',
     parse: anyText,
-    description: "PEM file with the private key of the façade's certificate, reloaded on change",
+    description: "PEM file with the private key of the façade's certificate, reloaded on change; needs --facade-tls-cert",
   },
   'facade-tls-secret': {
     value: 'NAME',
     defaultDescription: 'none',
     parse: objectName,
     description:
-      "Secret in Purser's namespace with the façade's certificate and key for all replicas; if it does not exist, Purser creates it and renews the certificate",
+      "Secret in Purser's namespace with the façade's certificate and key for all replicas; a process with the controller component creates a missing Secret, and renews certificates that Purser issued",
   },
   'metrics-port': {
     value: 'PORT',
@@ -129,7 +129,8 @@ export const OPTIONS = {
     value: 'MODE',
     defaultDescription: 'none with purser dev, token with purser run',
     parse: oneOf(['token', 'none']),
-    description: 'authorization for /metrics: token (clients need permission on the hub to get /metrics) or none (all clients are allowed)',
+    description:
+      'authorization for /metrics: token (clients need a token with permission on the hub to get /metrics) or none (all clients are allowed)',
   },
   'metrics-tls': { parse: flag, description: "serve metrics and health checks over TLS with the façade's certificate" },
   'bind-address': {
@@ -143,13 +144,13 @@ export const OPTIONS = {
     defaultDescription: 'none',
     parse: anyText,
     description:
-      'file to which Purser writes its addresses, file paths and, in a local run, tokens, as JSON, when it is ready; removed when Purser stops',
+      "JSON file with Purser's URLs, the path of the kubeconfig and, in a local run, paths of CA files and users' tokens; written when Purser is ready, removed when Purser stops",
   },
   namespace: {
     value: 'NS',
     default: 'purser-system',
     parse: namespace,
-    description: 'namespace of Purser and of its Lease',
+    description: "Purser's namespace, with Purser's own objects, such as the Lease",
   },
   namespaces: {
     value: 'NS,NS',
@@ -163,7 +164,10 @@ export const OPTIONS = {
     parse: someOf(['controller', 'facade']),
     description: 'components to run in this process: controller, facade, or controller,facade',
   },
-  'install-crds': { parse: flag, description: "install or update Purser's CustomResourceDefinitions on the hub at startup" },
+  'install-crds': {
+    parse: flag,
+    description: "install or update Purser's CustomResourceDefinitions on the hub at startup; ignored without the controller component",
+  },
   'credential-namespaces': {
     value: 'NS,NS',
     defaultDescription: 'the value of --namespace',
@@ -181,7 +185,7 @@ export const OPTIONS = {
     value: 'DURATION',
     default: '24h',
     parse: tokenLifetime,
-    description: 'maximum lifetime of issued tokens; longer requested lifetimes are shortened',
+    description: 'maximum lifetime of issued tokens, at least 10m; longer requested lifetimes are shortened',
   },
   'allowed-audiences': {
     value: 'AUD,AUD',
@@ -193,7 +197,7 @@ export const OPTIONS = {
     value: 'DURATION',
     default: '15m',
     parse: durationOrZero,
-    description: 'minimum interval between scheduled TokenReviews of each issued token (0 disables verification of issued tokens)',
+    description: "minimum interval between scheduled TokenReviews of a ManagedToken's token (0 disables verification of tokens)",
   },
   'probe-interval': { value: 'DURATION', default: '10s', parse: duration, description: "how often each cluster's /readyz is probed" },
   'access-interval': {
@@ -213,7 +217,8 @@ export const OPTIONS = {
     value: 'LEVEL',
     defaultDescription: 'warn with purser dev, info with purser run',
     parse: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-    description: 'lowest level to log: trace, debug, info, warn, error, fatal or silent',
+    description:
+      'lowest level to log: trace, debug, info, warn, error, fatal or silent; audit lines are logged at every level except silent',
   },
 } as const satisfies Record<string, Option>;
 

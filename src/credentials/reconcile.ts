@@ -15,7 +15,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       const observed = observe(deps, key, signal);
       if (observed === undefined) {
-        // Keeps the record of anchors while a Cluster refers to the registered Secret, because the Secret may be re-created.
+        // While a Cluster refers to the registered Secret, the record of anchors is kept, because the Secret may be re-created.
         if (deps.registry.clustersOfCredential(key).length === 0) deps.tracked.forget(key);
         return {};
       }
@@ -28,7 +28,10 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
   };
 }
 
-/** Returns the time to retry a failed step, in milliseconds since the epoch: that of the next planned step; without one, 10 s from now; now, if no Cluster uses the credential any more. */
+/**
+ * Returns the time of the next reconcile after a failed step, in milliseconds since the epoch: the time of the next step, or 10 s from now
+ * if no step is planned. Returns the current time if a step is due, or if no Cluster uses the credential any more.
+ */
 export function computeRetryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
   const observed = observe(deps, key, signal);
   const now = deps.clock.now();

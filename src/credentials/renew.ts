@@ -40,8 +40,8 @@ export async function renew(run: CredentialRun, registered: RegisteredCluster): 
 }
 
 /**
- * Renews with the registered token or, if the cluster rejects it, with the renewed one, which is still valid if only Purser's clock is
- * ahead. Throws an IssueError if that fails, or the reason of the run's signal if the signal aborts.
+ * Requests the next token with the registered token or, if the cluster rejects that token, with the renewed one, which may still be valid
+ * if Purser's clock is ahead. Throws an IssueError if that fails, or the reason of the run's signal if the signal aborts.
  */
 export async function recover(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { clients, credential } = run;
@@ -55,8 +55,8 @@ export async function recover(run: CredentialRun, registered: RegisteredCluster)
 }
 
 /**
- * Checks that the cluster accepts a new token, and writes the token to the hub. Does neither if `obtained` is undefined: Purser's user
- * is then not a service account. Throws an IssueError if the check or the write fails.
+ * Checks that the cluster accepts a new token, and writes the token to the hub. If `obtained` is undefined, records instead that Purser
+ * cannot renew the token in use. Throws an IssueError if the check or the write fails.
  */
 async function store(run: CredentialRun, registered: RegisteredCluster, obtained: Obtained | undefined): Promise<void> {
   const { clock, credential, state, log, key, users, recorder } = run;
@@ -145,9 +145,9 @@ export async function deleteAnchor(
 }
 
 /**
- * Runs `work` with the credential in use, once the Secrets on the hub still contain the credential and the cluster has accepted it. Sends a
- * token over a new connection. `work` receives the namespace of Purser's service account; undefined for another user. Throws an IssueError
- * if the credential is not confirmed.
+ * Checks that the Secrets on the hub still contain the credential in use and that the cluster accepts the credential, then runs `work` with
+ * the credential, over a new connection if the credential is a token. `work` receives the namespace of Purser's service account; undefined
+ * for another user. Throws an IssueError if a check fails.
  */
 export async function runWithConfirmedCredential(
   { clients, token, signal }: CredentialRun,
@@ -179,7 +179,7 @@ interface Obtained {
 }
 
 /**
- * Requests a token that is bound to a new anchor, or to none if the cluster forbids anchors. Lists existing anchors if `isUnrecorded`.
+ * Requests a token that is bound to an anchor, or to none if the cluster forbids anchors. Also lists existing anchors if `isUnrecorded`.
  * Returns undefined if Purser's user is not a service account, or authenticates with a certificate.
  */
 async function obtain(run: CredentialRun, target: Target, isUnrecorded: boolean): Promise<Obtained | undefined> {
@@ -278,8 +278,8 @@ function readRegisteredToken(secret: Stored<Secret>): Sensitive<string> {
 }
 
 /**
- * Creates the Secret with the renewed token, or replaces the version that the informer has. Throws an IssueError if that fails, or if
- * another process changed the Secret.
+ * Creates the Secret with the renewed token, or replaces the version that the informer has. Throws an IssueError if that fails, if another
+ * process changed the Secret, or if the existing Secret lacks Purser's label.
  */
 export async function writeRenewed({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
   const { namespace, name } = credential.metadata;

@@ -1,5 +1,5 @@
-// The switch back to the registered token, if Purser no longer renews a credential that it has renewed. The renewed token stays valid for
-// the overlap, so that all replicas notice the change; the Secret with the record of anchors is removed after the anchors.
+// The switch back to the registered token, if Purser no longer renews a credential that it has renewed. The renewed token stays valid at
+// least for the overlap, so that all replicas notice the change; the Secret with the record of anchors is removed after the anchors.
 
 import { RenewalEventReason } from '../api/reasons.ts';
 import { Secrets } from '../api/resources.ts';
@@ -15,7 +15,9 @@ import { findOwnUsername } from '../targets/reviews.ts';
 import { collectReplacedAnchors, MIN_WRITE_INTERVAL_MS, versionOf, writeRenewed } from './renew.ts';
 import type { CredentialRun } from './run.ts';
 
-/** Removes the renewed token from the hub if the cluster accepts the registered credential. Throws an IssueError if a step fails. */
+/**
+ * Checks that the cluster accepts the registered credential, then removes the renewed token from the hub. Throws an IssueError on failure.
+ */
 export async function retire(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { state, credential, record, clock, log, key, users, recorder } = run;
   if (record === undefined) return;
@@ -32,7 +34,7 @@ export async function retire(run: CredentialRun, registered: RegisteredCluster):
     failure: undefined,
     renewNotBefore: clock.monotonic() + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
-  log.info({ key }, 'credential retired');
+  log.info({ key }, 'renewed token retired');
   const message = toSentence(RenewalEventReason.CredentialRetired);
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRetired', message });
 }
@@ -50,8 +52,8 @@ export async function removeRecord({ hub, renewed, state, clock, signal }: Crede
 }
 
 /**
- * Checks the registered credential on the cluster; sends a token over a new connection. Throws an IssueError if the cluster does not accept
- * the credential, or if the credential belongs to a different user than the renewed token.
+ * Checks the registered credential on the cluster, over a new connection if it is a token. Throws an IssueError if the cluster does not
+ * accept the credential, or if the credential belongs to a different user than the renewed token.
  */
 async function proveRegistered({ clients, credential, renewed, signal }: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const supplied = readCredential(credential);

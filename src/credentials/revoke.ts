@@ -31,7 +31,7 @@ export async function revoke(run: CredentialRun, registered: RegisteredCluster):
     // Time for the informer to receive the record before the next attempt.
     deleteNotBefore: clock.monotonic() + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
-  log.info({ key, anchors }, 'credential revoked');
+  log.info({ key, anchors }, 'earlier tokens revoked');
   for (const { cluster } of users) {
     const message = [toSentence(RenewalEventReason.CredentialRevoked), ...formatRegisteredNote(run, cluster.metadata.name)].join(' ');
     recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
@@ -64,7 +64,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
   return count;
 }
 
-/** Returns sentences about a registered token that stays valid, because it is not bound to an anchor; empty otherwise. */
+/** Returns sentences about a registered token that stays valid because it is not bound to a Secret; none for any other credential. */
 function formatRegisteredNote({ credential, clock, key }: CredentialRun, cluster: string): readonly string[] {
   const registered = readCredential(credential);
   if (registered.type !== 'token') return [];

@@ -162,7 +162,7 @@ function forgetFailures(state: TrackedCredential, { digest }: TokenInUse): void 
   if (state.failures > 0 && state.failedDigest !== digest) resetFailures(state);
 }
 
-/** Returns the first Cluster whose addresses and certificates the credential pins, with the renewed token; undefined if there is none. */
+/** Returns the first Cluster with a usable registration, together with the latest renewed Secret; undefined if there is none. */
 function findUsable(
   { clients }: CredentialDeps,
   users: readonly RegisteredCluster[],

@@ -58,8 +58,8 @@ export class TrackedCredentials {
   }
 
   /**
-   * Returns the failure to report for a credential after at least two failures in a row; undefined after fewer, because single failures
-   * are usually transient. Failures of anchor deletions and revocations are reported only if there is no other failure to report.
+   * Returns the failure to report for a credential after at least two failures in a row; undefined after fewer, because single failures are
+   * usually transient. Failures of anchor deletions and revocations are reported only if there is no other failure to report.
    */
   failureOf(key: string): RenewalFailure | undefined {
     const { failures = 0, failure, deleteFailures = 0, deleteFailure } = this.#credentials.get(key) ?? {};

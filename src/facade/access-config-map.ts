@@ -46,7 +46,7 @@ export async function publishFacadeAccess(
   try {
     await written;
   } catch (error) {
-    // Another replica that writes at the same time writes the same content.
+    // Another replica may have written the same content at the same time.
     const current = hasReason(error, 'AlreadyExists', 'Conflict') ? await hub.get(ConfigMaps, metadata) : undefined;
     if (!isDeepStrictEqual(current?.data, data)) throw error;
   }

@@ -125,7 +125,7 @@ export class ActiveRequests {
     return this.#latest.get(socket)?.response.getHeader('connection') === 'close';
   }
 
-  /** Ends streams, and closes each HTTP/1.1 connection when its next response is complete. */
+  /** Ends watches, and closes each HTTP/1.1 connection after the next response that begins on the connection. */
   drain(): void {
     this.#isDraining = true;
     this.#cancelSweep?.();

@@ -38,7 +38,7 @@ const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 const EMPTY = Buffer.alloc(0);
 /** Time for the client to read the last bytes, in milliseconds. */
 const LINGER_MS = 10_000;
-/** Maximum size of one write, in bytes: the TLS buffer of an open connection keeps the size of its largest write. */
+/** Maximum size of one write before the end of the body, in bytes: the TLS buffer of a connection keeps the size of its largest write. */
 const SLICE_BYTES = 16_384;
 
 /** Writer of a body. */
@@ -114,7 +114,7 @@ export class BodyStream {
     this.#isBlocked = this.#rest.length > 0 || this.#socket.writableLength > 0;
   }
 
-  /** Writes lines for this watch only. Over chunked HTTP/1.1, short lines are not copied, because other watches share their bytes. */
+  /** Writes lines for this watch only. Over chunked HTTP/1.1, short lines are not copied, so that watches share their bytes. */
   writeLines(lines: readonly Buffer[]): void {
     const length = sumLengths(lines);
     if (!this.#isChunked || length > SLICE_BYTES) return this.write(new Chunk(lines));

@@ -40,7 +40,7 @@ export function toServiceDnsNames(namespace: string): readonly string[] {
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   const { clock } = options;
   const reportRenewal = createReport(options.log, 'cannot renew serving certificate; serving the current one');
-  const reportPublication = createReport(options.log, 'cannot publish address and CA of the façade; not serving certificates of a new CA');
+  const reportPublication = createReport(options.log, 'cannot publish address and CA of the façade; retrying');
   let reading: Promise<ServingCertificate> | undefined;
   let readAgainAt = -Infinity;
   /** The last certificate whose CA was published. */
@@ -90,7 +90,7 @@ const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 /** A certificate, and the errors of writes that do not prevent the use of the certificate. */
 interface Reading {
   readonly certificate: ServingCertificate;
-  /** CA certificate as PEM; undefined if the Secret has none, or if this process does not publish it. */
+  /** Content of `ca.crt`, as PEM; undefined if the Secret has none, or if this process does not publish it. */
   readonly authority: string | undefined;
   readonly failures: { readonly renewal?: unknown; readonly publication?: unknown };
 }
@@ -228,10 +228,12 @@ function isValid(chain: string, at: number): boolean {
 
 function toServingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {
   if (secret === undefined)
-    throw new Error(`Secret ${namespace}/${name} was not found. Create the Secret, or start a controller with --facade-tls-secret ${name}`);
+    throw new Error(
+      `Secret ${namespace}/${name} was not found. Create the Secret, or start a Purser controller with --facade-tls-secret ${name}`,
+    );
   const missing = ['tls.crt', 'tls.key'].find((key) => !secret.data?.[key]);
   if (missing !== undefined)
-    throw new Error(`Secret ${namespace}/${name} has no ${missing}. Add it, or delete the Secret so that a controller re-creates it`);
+    throw new Error(`Secret ${namespace}/${name} has no ${missing}. Add the key, or delete the Secret so that a controller re-creates it`);
   return { cert: decodeText(secret, 'tls.crt'), key: decodeText(secret, 'tls.key') };
 }
 

@@ -1,5 +1,5 @@
-// Sources of Purser's serving certificate: files, or a new CA that issues the certificate. Servers check their source for a new certificate
-// periodically.
+// Sources of Purser's serving certificate: files, or a new CA that issues the certificate; certificate-secret.ts contains another source.
+// Servers check their source for a new certificate periodically.
 
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../std/clock.ts';

@@ -22,7 +22,7 @@ import { bufferBytesOf, recordBody, recordWrite } from './limits/connections.ts'
 import { toAddressKey } from './limits/tenant.ts';
 import type { FacadeReply, FacadeRequest } from './request.ts';
 
-/** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
+/** Abort reason of a request whose caller has disconnected, or whose response is streamed when the server begins to stop. */
 export class AbandonedError extends Error {
   override readonly name = 'AbandonedError';
 }
@@ -112,7 +112,7 @@ export class Exchange implements FacadeRequest {
     return this.#caller;
   }
 
-  /** True for a streamed response, which ends as soon as the server begins to stop. */
+  /** True once a streamed response has begun: a watch, or a list that is written in slices. */
   get isStreaming(): boolean {
     return this.#isStreaming;
   }
@@ -179,7 +179,10 @@ export class Exchange implements FacadeRequest {
     else this.#releaseSeat = release;
   }
 
-  /** Sends the response, unless another one has been sent. Never rejects: a failure closes the connection or the HTTP/2 stream. */
+  /**
+   * Sends the response, unless another one has been sent or the connection is closed. Never rejects: a failure closes the connection or the
+   * HTTP/2 stream.
+   */
   async send(reply: FacadeReply): Promise<void> {
     const { response } = this;
     if (response.destroyed || response.headersSent) return;
@@ -200,7 +203,10 @@ export class Exchange implements FacadeRequest {
     }
   }
 
-  /** Ends a streamed response, and closes an HTTP/1.1 connection after any other response. Called when the server begins to stop. */
+  /**
+   * Called when the server begins to stop. Aborts the signal of a streamed response, so that no watch starts. Closes an HTTP/1.1 connection
+   * after a response that has not begun yet.
+   */
   stop(): void {
     if (this.#isStreaming) this.#abandon();
     else if (!this.response.headersSent) this.#closeAfterResponse();
@@ -318,7 +324,7 @@ function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
     throw badRequest('the request has more than one Host header, or a Host header that differs from :authority');
   if (!VALID_HOST.test(authority)) throw badRequest('the Host header is malformed');
   if (headers.expect && !/^100-continue$/i.test(headers.expect)) throw unclassified('the value of the Expect header is not supported', 417);
-  // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
+  // Node accepts any list that ends in `chunked`; a proxy may parse such a list differently, and find another request in the body.
   if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
     throw badRequest('the value of the Transfer-Encoding header is not supported');
 }

@@ -59,7 +59,7 @@ export interface FacadeSettings {
 export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs' | 'arrivalMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
-  /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist or is being deleted. */
+  /** Returns a Cluster, with Purser's credential for it if there is one; undefined if the Cluster does not exist or is being deleted. */
   readonly findRegistration: (cluster: string) => RegisteredCluster | undefined;
   readonly certificate: CertificateSource;
   readonly clock: Clock;
@@ -74,9 +74,12 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
 
 /** A façade that can be started once. */
 export interface Facade {
-  /** Starts to listen; returns the URL. Rejects if the port is taken, or if the certificate or the web UI cannot be loaded. */
+  /**
+   * Starts to listen; returns the URL. Rejects if the address or the port is not available, or if the certificate or the web UI cannot be
+   * loaded.
+   */
   listen(): Promise<string>;
-  /** Ends streams, lets other requests finish for up to `graceMs` milliseconds, and closes. */
+  /** Ends watches, lets other requests finish for up to `graceMs` milliseconds, and closes. */
   close(graceMs: number): Promise<void>;
 }
 

@@ -64,8 +64,8 @@ export interface Http2Options {
 }
 
 /**
- * Age at which a connection without requests may be closed in favor of another one, in milliseconds. A client needs this time to send its
- * first request.
+ * Age at which a connection without a request in progress may be closed in favor of another one if no request on it was authenticated, in
+ * milliseconds. A client needs this time to send its first request.
  */
 const FIRST_REQUEST_MS = 1_000;
 /** Interval of PING frames, and time for the client to acknowledge one, in milliseconds. Node does not notice every lost connection. */
@@ -96,7 +96,7 @@ const LIMITS = {
   maxSessionInvalidFrames: 32,
   maxSessionRejectedStreams: 32,
   maxSettings: 16,
-  // Clients cancel a watch with a reset. Resets above this burst and rate, per second, are an attack (CVE-2023-44487).
+  // Clients cancel a watch with a reset. More resets than this burst and this rate per second indicate an attack (CVE-2023-44487).
   streamResetBurst: 500,
   streamResetRate: 33,
 };

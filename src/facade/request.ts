@@ -25,8 +25,8 @@ export interface FacadeRequest {
   /** Reads the whole body. Throws 413 if it is longer than `maxBytes`. */
   body(maxBytes: number): Promise<Buffer>;
   /**
-   * Aborted when the caller disconnects, the requested timeout has passed, or a stopping server ends the stream; no longer aborted after
-   * `takeOver`.
+   * Aborted when the caller disconnects, when the requested timeout has passed, or when the server begins to stop while the response is
+   * streamed; no longer aborted after `takeOver`.
    */
   readonly signal: AbortSignal;
   /** Audit-Id of the response. */
@@ -36,7 +36,7 @@ export interface FacadeRequest {
   readonly address: string;
   /** True for HTTP/2, whose connection serves several requests at a time. */
   readonly isMultiplexed: boolean;
-  /** Size of the buffers that earlier requests left on an HTTP/1.1 connection, in bytes. */
+  /** Size of the large buffers that requests have left on an HTTP/1.1 connection so far, in bytes. */
   readonly bufferBytes: number;
   /** Adds a Warning header to the response. */
   readonly warn: (text: string) => void;

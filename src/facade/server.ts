@@ -31,11 +31,11 @@ export interface ServerOptions extends RouterOptions {
 }
 
 export interface FacadeServer {
-  /** Starts to listen. Rejects if the port is taken. */
+  /** Starts to listen. Rejects if the address or the port is not available. */
   listen(port: number, host: string | undefined): Promise<Pick<ListeningServer, 'port' | 'url'>>;
   /** Uses another certificate for new connections. Throws for a certificate that cannot be used. */
   useCertificate(certificate: ServerOptions['certificate']): void;
-  /** Ends streams, still serves requests for a few seconds, lets requests in progress finish within the grace period, and closes. */
+  /** Ends watches, still serves requests for a few seconds, lets requests in progress finish within the grace period, and closes. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -178,7 +178,7 @@ function createProtocolSelector(hasHttp2Room: (socket: Socket) => boolean) {
 /** Protocols in order of preference. */
 const PROTOCOLS = ['h2', 'http/1.1'] as const;
 
-/** Rejects bytes that are not an HTTP request, or a request that is too large or too slow. */
+/** Rejects bytes that are not an HTTP request, or a request whose headers are too large or that arrives too slowly. */
 function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, active: ActiveRequests): void {
   const end = (isCurrent: boolean) => endSoon(socket, isCurrent && !active.isResponding(socket) ? encodeReply(toRejection(code)) : '');
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();

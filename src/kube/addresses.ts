@@ -14,13 +14,16 @@ export interface NameLookupOptions {
   readonly hostsFile?: string;
 }
 
-/** Returns the addresses of a host. Throws a TransportError: ENOTFOUND without an address, EAI_AGAIN if a name server does not respond. */
+/**
+ * Returns the addresses of a host. Throws a TransportError if none was found: EAI_AGAIN if a query timed out or the system's resolver
+ * reports a temporary failure, ENOTFOUND otherwise.
+ */
 export type NameLookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /**
  * Creates a lookup that tries the hosts file, the name servers and the system's resolver in this order, until one of them returns
- * addresses. The system's resolver also uses search domains and other sources. If a name server does not respond and no address was found,
- * the lookup throws EAI_AGAIN without trying the system's resolver.
+ * addresses. The system's resolver also uses search domains and other sources. If a query to the name servers timed out and no address was
+ * found, the lookup throws EAI_AGAIN without trying the system's resolver.
  */
 export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookupOptions = {}): NameLookup {
   return async (hostname) => {
@@ -49,7 +52,7 @@ async function readHostsEntries(file: string, hostname: string): Promise<readonl
 
 interface Lookup {
   readonly addresses: readonly LookupAddress[];
-  /** True if a query got no response. */
+  /** True if a query timed out. */
   readonly isSilent: boolean;
 }
 
@@ -75,7 +78,10 @@ function querySystem(hostname: string): Promise<readonly LookupAddress[]> {
   });
 }
 
-/** Returns the local IP address on the route to a server; undefined without a route. Sends nothing to the server. */
+/**
+ * Returns the local IP address on the route to a server; undefined if there is no route, or if the server's host name has no IPv4 address.
+ * Sends nothing to the server.
+ */
 export async function findLocalAddress(server: string): Promise<string | undefined> {
   const { hostname, port } = new URL(server);
   const host = hostname.replace(/^\[|\]$/g, '');

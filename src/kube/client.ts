@@ -15,7 +15,7 @@ import { decodeWatch, type WatchEvent } from './watch-events.ts';
 /** Options of every request. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Time from sending to the last byte of the response, or to the first byte of a watch, in milliseconds; undefined for the default. */
+  /** Maximum time until the end of the response (of its headers for a watch), in milliseconds; undefined for the transport's timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -58,7 +58,10 @@ export interface Page<T extends ApiObject> {
 /** A merge patch (an object) or a JSON patch (a list of operations). */
 export type Patch = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
 
-/** Client of one cluster; `fieldManager` is its name in managedFields. Throws if a response lacks the metadata that `Stored` requires. */
+/**
+ * Client of one cluster; `fieldManager` is the client's name in managedFields. Methods that return `Stored` objects throw if an object in
+ * the response lacks the metadata that `Stored` requires.
+ */
 export class KubeClient {
   readonly transport: Transport;
   readonly #fieldManager: string;
@@ -317,7 +320,7 @@ interface RawList<T> {
   readonly items?: readonly T[] | null;
 }
 
-/** Converts a list to a page; returns undefined unless all items are stored objects: one bad item must not reach a store. */
+/** Converts a list to a page; returns undefined if the list or any item is invalid: one invalid item must not reach a store. */
 function toPage<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | null): Page<T> | undefined {
   const items = list?.items ?? [];
   if (!list?.metadata || !Array.isArray(items)) return undefined;
@@ -331,7 +334,7 @@ function toPage<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | n
   return omitUndefined<Page<T>>({ items: stored, resourceVersion, continue: cont || undefined });
 }
 
-/** Adds apiVersion and kind, which writes require. */
+/** Adds apiVersion and kind to an object without them. */
 function addType<O extends ApiObject>(resource: Resource<unknown>, object: O): O {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
 }

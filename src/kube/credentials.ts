@@ -18,7 +18,7 @@ export interface Identity {
   readonly tls: TlsIdentity;
   /** Digest of the certificates and the key in `tls`. */
   readonly tlsDigest: string;
-  /** PEM of the server's certificate authorities; undefined for system authorities. */
+  /** PEM of the server's certificate authorities; undefined for the root certificates that Node.js trusts. */
   readonly ca?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface CredentialsOptions {
   readonly clock: Clock;
   /** Interval after which files are read again, in milliseconds. */
   readonly rereadMs: number;
-  /** Environment of credential plugins; undefined disables plugins. */
+  /** Environment of credential plugins; undefined rejects users with a plugin. */
   readonly execEnv?: Env;
   /** Source of the bearer token that replaces the user's own token; undefined to send the user's own. */
   readonly bearer?: BearerTokenSource;
@@ -54,7 +54,7 @@ export class Credentials {
   readonly #options: CredentialsOptions;
   /** True if the identity depends on no file and no plugin. */
   readonly #isFixed: boolean;
-  /** Last loaded identity; undefined before the first load. `loadedAt` is monotonic. */
+  /** Last loaded identity, and the monotonic time of the last attempt to load it; undefined before the first success. */
   #current: { readonly identity: Identity; readonly loadedAt: number } | undefined;
   #loading: Promise<Identity> | undefined;
   #exec: ExecCredential | undefined;
@@ -69,8 +69,8 @@ export class Credentials {
 
   /**
    * Returns the current identity. `rejected` is true after a 401: the source of the bearer token then replaces the token, and an identity
-   * from files or a plugin is loaded again, unless it was loaded within the last second. Keeps the previous identity while loading fails,
-   * for example because a key does not match its certificate in the middle of a rotation. Rejects if the first load fails.
+   * from files or a plugin is loaded again, unless the last attempt was within the last second. Keeps the previous identity while loading
+   * fails, for example because a key does not match its certificate in the middle of a rotation. Rejects if no load has succeeded.
    */
   identity(rejected = false): Promise<Identity> {
     const known = this.#findFresh(rejected);
@@ -86,7 +86,7 @@ export class Credentials {
     return this.#findFresh(false);
   }
 
-  /** PEM of the server's certificate authorities as last read; undefined before the first load and for system authorities. */
+  /** PEM of the server's certificate authorities; undefined before the first load and for the root certificates that Node.js trusts. */
   get ca(): string | undefined {
     return this.#current?.identity.ca;
   }

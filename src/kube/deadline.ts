@@ -7,7 +7,7 @@ export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): D
   return new Deadline(clock, ms, caller);
 }
 
-/** A signal that aborts at the deadline, or when the caller's signal aborts. Call `clear` when the work is done. */
+/** Deadline whose `signal` aborts when the time has passed or the caller's signal aborts. Call `clear` when the work is done. */
 export class Deadline {
   /** Called on abort; undefined if not needed. A listener of `signal` costs more CPU time. */
   onAbort: (() => void) | undefined;
@@ -41,7 +41,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** True after the deadline; false if the caller aborted. */
+  /** True if the deadline passed before the caller aborted. */
   get hasPassed(): boolean {
     return this.#hasPassed;
   }

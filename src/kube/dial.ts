@@ -16,13 +16,16 @@ import { TransportError } from './transport-error.ts';
 export interface DialOptions {
   /** Maximum number of connections for requests; each watch has its own connection. */
   readonly connections: number;
-  /** Check of a server's addresses after name resolution, so that DNS cannot bypass the check; undefined to allow all of them. */
+  /**
+   * Check of the IP address in the server's URL or, for a direct connection, of all addresses to which the host name resolves; undefined to
+   * allow all addresses.
+   */
   readonly mayDial?: AddressCheck;
-  /** Check of a proxy's addresses, like `mayDial`; undefined to allow all of them. */
+  /** Check of the IP address in the proxy's URL, or of all addresses to which its host name resolves; undefined to allow all addresses. */
   readonly mayDialProxy?: AddressCheck;
   /** Name lookup for new connections; undefined for `createNameLookup` with its defaults. */
   readonly findAddresses?: NameLookup;
-  /** Opens the byte stream of each connection; undefined to connect to the server or to its proxy. */
+  /** Opens the byte stream of each connection, unless the server has a proxy; undefined to connect directly. */
   readonly tunnel?: () => Promise<Duplex>;
 }
 
@@ -102,12 +105,15 @@ export class Dialer {
   }
 }
 
-/** Throws for plain HTTP outside loopback, unless TLS verification is off, and for a forbidden IP address in the URL of server or proxy. */
+/**
+ * Throws for a protocol other than HTTPS, except HTTP on loopback or without TLS verification, and for a forbidden IP address in the URL of
+ * the server or the proxy.
+ */
 export function checkServer(cluster: Cluster, { mayDial, mayDialProxy }: Pick<DialOptions, 'mayDial' | 'mayDialProxy'>): void {
   const { protocol, hostname } = new URL(cluster.server);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && (isLocal || cluster.skipTLSVerify));
-  if (!isSafe) throw new Error(`${cluster.server}: plain http is allowed only on loopback; use https`);
+  if (!isSafe) throw new Error(`${cluster.server}: the protocol is not allowed; use https, or http on loopback`);
   const address = parseLiteralAddress(cluster.server);
   if (address !== undefined && mayDial?.(address) === false) throw new Error(`connections to ${address} are not allowed`);
   const proxyAddress = cluster.proxyUrl ? parseLiteralAddress(cluster.proxyUrl) : undefined;
@@ -124,7 +130,10 @@ function parseLiteralAddress(url: string): string | undefined {
 const CONNECT_TIMEOUT_MS = 4_000;
 /** Maximum time for a proxy to open a tunnel, in milliseconds. Less than the timeout of a probe, so that the error names the proxy. */
 const TUNNEL_TIMEOUT_MS = 3_000;
-/** Lifetime of idle connections, in milliseconds. Well below the 90 s after which kube-apiserver closes them. */
+/**
+ * Lifetime of idle connections, well below the 90 s after which kube-apiserver closes them, and idle time before TCP keep-alive probes, in
+ * milliseconds.
+ */
 const KEEP_ALIVE_MS = 30_000;
 
 function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, connections: number | null): Dispatcher {

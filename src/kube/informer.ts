@@ -25,7 +25,7 @@ export interface Informer<T extends ApiObject> {
   readonly synced$: Observable<boolean>;
   /** Informers that this one combines; undefined for one collection. Batches of different parts are not in resource-version order. */
   readonly parts?: readonly Informer<T>[];
-  /** Errors that restarted the list-watch. Does not start the list-watch. */
+  /** Errors that restart the list-watch. Does not start the list-watch. */
   readonly problems$: Observable<ListWatchProblem>;
 }
 

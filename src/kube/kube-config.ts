@@ -60,7 +60,7 @@ export function createInClusterConfig(
 /** Settings that another program needs to connect to the API server of a context. */
 export interface ContextServer {
   readonly server: string;
-  /** PEM of the server's certificate authorities; undefined for system authorities. */
+  /** PEM of the server's certificate authorities; undefined for public authorities. */
   readonly ca?: string;
   /** URL of the proxy; undefined for a direct connection. */
   readonly proxy?: string;

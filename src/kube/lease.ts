@@ -33,8 +33,8 @@ export interface ElectionOptions {
 /** One candidate for one Lease. */
 export interface Election {
   /**
-   * Current and later leadership, starting with false. The election runs while there are subscribers. Unsubscribing does not release the
-   * Lease, so that the guarded work can end before another candidate takes over.
+   * Current and later leadership; false until this candidate acquires the Lease. The election runs while there are subscribers.
+   * Unsubscribing does not release the Lease, so that the guarded work can end before another candidate takes over.
    */
   readonly leads$: Observable<boolean>;
   /** True while this candidate holds the Lease, by its clock. */
@@ -72,13 +72,13 @@ export function createElection(options: ElectionOptions): Election {
 }
 
 const DEFAULTS = { leaseMs: 10_000, renewDeadlineMs: 7_000, retryMs: 1_000 };
-/** Maximum share of `retryMs` by which a follower's delay between attempts is longer. */
+/** Maximum additional delay of a follower between attempts, as a fraction of `retryMs`. */
 const JITTER = 1.2;
 
 type CompleteOptions = ElectionOptions & typeof DEFAULTS;
 
 /**
- * Period in which this candidate leads. It starts when the last successful request was sent; other candidates measure from a later time.
+ * Period in which this candidate leads. It starts when the last successful attempt began; other candidates measure from a later time.
  * Times are monotonic: a wall clock that is set back would extend the period beyond the Lease.
  */
 class Tenure {

@@ -47,7 +47,7 @@ export interface ListWatchOptions<T extends ApiObject, S extends ApiObject> {
   readonly wantsList?: () => boolean;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Maximum time without a byte from the server, in milliseconds; the watch fails after it. */
+  /** Maximum time without a byte from the server, in milliseconds, after which the watch fails; 90 s by default. */
   readonly idleMs?: number;
 }
 
@@ -86,11 +86,11 @@ function isListDue({ clock, wantsList }: Pick<ListWatchOptions<never, never>, 'c
 const MIN_LIST_MS = 300_000;
 /** Default of `idleMs`, in milliseconds; servers send a bookmark every 60 to 75 s. */
 const IDLE_MS = 90_000;
-/** Maximum time between initial events, in milliseconds. They block startup and arrive in quick succession. */
+/** Maximum time before each initial event, in milliseconds. Startup waits for these events, which arrive in quick succession. */
 const STALL_MS = 20_000;
 /** Minimum lifetime to request for a watch, in seconds; the maximum is twice as long. */
 const WATCH_SECONDS = 300;
-/** Minimum duration of an empty watch, in milliseconds; a shorter one is an error, so the backoff applies. */
+/** Minimum duration of a watch without changes, in milliseconds; a shorter watch is an error, so the backoff applies. */
 const MIN_WATCH_MS = 1_000;
 
 async function* listPages<T extends ApiObject, S extends ApiObject>(
@@ -136,7 +136,7 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
   }
 }
 
-/** Yields the list and returns its resource version. A separate generator: the one that follows the watch would keep the list in memory. */
+/** Yields the list and returns its resource version. A separate generator, because `watchList` would keep the list in memory. */
 async function* listInitial<T extends ApiObject, S extends ApiObject>(
   events: AsyncGenerator<WatchEvent<T>>,
   options: ListWatchOptions<T, S>,
@@ -161,7 +161,7 @@ async function* resumeWatch<T extends ApiObject, S extends ApiObject>(
     yield event;
   }
   if (isEmpty && options.clock.monotonic() - startedAt < MIN_WATCH_MS) {
-    throw new BrokenWatchError('the server ended the watch immediately, without an event');
+    throw new BrokenWatchError('the server ended the watch immediately, without a change');
   }
 }
 

@@ -21,7 +21,7 @@ import { packageRoot } from '../std/package-root.ts';
 import type { CallOptions, KubeClient } from './client.ts';
 import { nameOf } from './paths.ts';
 
-/** Reads the objects of a YAML file or of all YAML files of a folder; `path` is relative to the repository. */
+/** Reads the objects of a YAML file, or of all YAML files in a folder; see `resolveRepositoryPath` for `path`. */
 export async function readManifests(path: string): Promise<readonly ApiObject[]> {
   const root = resolveRepositoryPath(path);
   const files = path.endsWith('.yaml')
@@ -39,7 +39,7 @@ export function parseManifests(text: string): readonly ApiObject[] {
   return parseAllDocuments(text).map((document) => document.toJS() as ApiObject);
 }
 
-/** Returns the absolute path of a file in the repository, or in the package or the image, which have the same layout. */
+/** Returns the absolute path of a file or folder in the repository, the package or the image, which have the same layout. */
 export function resolveRepositoryPath(path: string): string {
   return join(packageRoot, path);
 }

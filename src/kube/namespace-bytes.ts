@@ -43,7 +43,7 @@ export const MAX_SMALL_BYTES = 4_096;
 
 /** Budget for the objects in each namespace in one informer. */
 export interface NamespaceBudget<T extends ApiObject> {
-  /** Maximum total size of the objects in a namespace that are kept whole, in bytes. */
+  /** Maximum total size of the objects in a namespace that are kept whole, in bytes; small objects are kept even beyond it. */
   readonly bytes: number;
   /** Maximum size of an object that is always kept whole, in bytes. */
   readonly small: number;
@@ -68,7 +68,7 @@ export function toOverBudgetStub<T extends ApiObject>(whole: Stored<T>, { toStub
 /** Size of the whole object for each stub of a namespace over its budget, in bytes. */
 const wholeSizes = new WeakMap<object, number>();
 
-/** A stored object, and the object that it replaced; undefined if the key is new. */
+/** A stored object, and the previous object with the same key; `previous` is undefined for a new key. */
 export interface Replacement<T extends ApiObject> {
   readonly key: string;
   readonly object: Stored<T>;
@@ -77,7 +77,7 @@ export interface Replacement<T extends ApiObject> {
 
 /**
  * Objects of a collection by key. A namespace over its budget keeps its smallest objects whole, and stubs of all larger ones. The order of
- * the objects in a list does not matter, so all replicas decide alike. A stub stays a stub until the object arrives again.
+ * the objects in a list does not matter, so all replicas decide alike. A stub stays a stub at least until the object arrives again.
  */
 export class KeptObjects<T extends ApiObject> {
   readonly #budget: NamespaceBudget<T> | undefined;
@@ -206,8 +206,8 @@ class Share {
   }
 
   /**
-   * Returns whether a changed stub could only just be kept whole. Such an object remains a stub until the next list: Purser writes the
-   * status of a ManagedToken after this decision, and the status could make the object too large again.
+   * Returns whether a changed stub would barely fit. Such an object remains a stub until the next list, or until a change leaves enough
+   * room: Purser writes the status of a ManagedToken after this decision, and the status could make the object too large again.
    */
   #isBorderline(object: SizedEntry): boolean {
     const room = this.#roomBeside(object);

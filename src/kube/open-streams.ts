@@ -41,7 +41,7 @@ export class OpenStreams {
     this.#failedAt = Math.max(sentAt, this.#failedAt);
   }
 
-  /** Records a response. After an outage of MIN_OUTAGE_MS, ends the streams that have received nothing since the outage began. */
+  /** Records a response. After an outage of at least MIN_OUTAGE_MS, ends the streams that have received nothing since the outage began. */
   recordResponse(now: number): void {
     const since = this.#outageSince ?? now;
     this.#outageSince = undefined;

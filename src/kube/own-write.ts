@@ -7,7 +7,7 @@ const NONE: ReadonlySet<string | undefined> = new Set();
 /** An object as Purser last wrote it, until the informer delivers that write. */
 export class OwnWrite<T extends ApiObject> {
   #written: T | undefined;
-  /** Versions before the write, which the informer may still have. */
+  /** Versions before the write, which the informer may still have; contains undefined for a created object. */
   #replaced = NONE;
   #writtenAt = 0;
   /** Version that the watch delivered last. */
@@ -25,8 +25,8 @@ export class OwnWrite<T extends ApiObject> {
   }
 
   /**
-   * Returns the newer of the written and the informer's object. Forgets the write once the informer has a newer object, or if the informer
-   * has not delivered a created object for LONGEST_LAG_MS.
+   * Returns the newer of the written and the informer's object. Forgets the write once the informer has the written or a newer object, or
+   * has deleted the object, or has not delivered a created object for LONGEST_LAG_MS.
    */
   resolve(informed: T | undefined, now: number): T | undefined {
     const version = informed?.metadata.resourceVersion;
@@ -44,7 +44,7 @@ export class OwnWrite<T extends ApiObject> {
     return isWritten;
   }
 
-  /** Forgets the write. Callers must know that the written version is no longer current. */
+  /** Forgets the write. Call it only if the informer or a newer read supersedes the written object. */
   forget(): void {
     this.#written = undefined;
     this.#replaced = NONE;

@@ -48,7 +48,7 @@ export function namespaceOf(key: string): string {
   return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
 
-/** Encodes a path segment. Throws for an empty name, which would address the collection, and for `.` and `..`, which would leave it. */
+/** Encodes a path segment. Throws for an empty name or `.`, which would address the collection, and for `..`, which would leave it. */
 function encodeSegment(name: string): string {
   if (name === '' || name === '.' || name === '..') throw new Error(`"${name}" is not a valid name`);
   return encodeURIComponent(name);

@@ -27,7 +27,7 @@ export interface ProxyOptions extends Omit<ProxyAgent.Options, 'clientFactory' |
   readonly tunnelTimeout: number;
 }
 
-/** Creates a pool of connections through a proxy. Verifies the certificate of an https proxy with the system roots. */
+/** Creates a pool of connections through a proxy. Verifies the certificate of an https proxy with Node's root certificates. */
 export function createProxyAgent({ proxyUrl, connectTimeout, tunnelTimeout, proxyTls, ...options }: ProxyOptions): Dispatcher {
   return new ProxyAgent({
     ...options,

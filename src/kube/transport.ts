@@ -22,17 +22,20 @@ export interface TransportOptions extends Partial<DialOptions> {
   readonly maxBytes?: number;
   /** Interval after which credential files are read again, in milliseconds; 5 s by default. */
   readonly rereadMs?: number;
-  /** Environment of credential plugins; undefined disables plugins. */
+  /** Environment of credential plugins; undefined rejects users with a plugin. */
   readonly execEnv?: Env;
   /** Source of the bearer token that replaces the token in the configuration; undefined to send the configured one. */
   readonly bearer?: BearerTokenSource;
-  /** Open streams of another transport to the same server, so that responses to either transport end interrupted streams. */
+  /** Open streams of another transport to the same server, so that responses to either end interrupted streams; undefined for none. */
   readonly streams?: OpenStreams;
   /** Connections of another transport to the same server, from `handOver`; undefined for new ones. */
   readonly dialer?: Dialer;
 }
 
-/** Creates a transport that connects at its first request. Throws if the configuration has no usable cluster or user. */
+/**
+ * Creates a transport that connects at its first request. Throws if the configuration has no cluster, if the server or its proxy is not
+ * allowed, or if the user's credential is not supported.
+ */
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');
@@ -69,12 +72,12 @@ export class Transport {
     this.#maxBytes = options.maxBytes ?? MAX_BYTES;
   }
 
-  /** PEM of the server's certificate authorities; undefined before the first request and for system authorities. */
+  /** PEM of the server's certificate authorities; undefined before the first request and for the root certificates that Node.js trusts. */
   get ca(): string | undefined {
     return this.#credentials.ca;
   }
 
-  /** Returns the bearer token that requests send; undefined if they send another credential or impersonate a user. */
+  /** Returns the bearer token that requests send; undefined if they send no token or impersonate a user. */
   async bearerToken(): Promise<Sensitive<string> | undefined> {
     const { headers, secret } = await this.#credentials.identity();
     const isAlone = secret !== undefined && headers['authorization'] === `Bearer ${secret}` && Object.keys(headers).length === 1;
@@ -132,7 +135,7 @@ export class Transport {
 
   /**
    * Returns the connections, for another transport with another credential. That transport then closes them instead of this one. Both
-   * transports must have the same server, certificate authorities and dial policy.
+   * transports must have the same server, proxy, certificate authorities and dial policy.
    */
   handOver(): Pick<TransportOptions, 'dialer' | 'streams'> {
     this.#isHandedOver = true;
@@ -241,7 +244,7 @@ export interface TransportRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Time from sending to the last byte of the response, or to the first byte of a stream, in milliseconds; undefined for the default. */
+  /** Maximum time until the end of the response (of its headers for a stream), in milliseconds; undefined for the transport's timeout. */
   readonly timeoutMs?: number | undefined;
   /** Maximum length of the response, in bytes; undefined for the transport's limit. */
   readonly maxBytes?: number;

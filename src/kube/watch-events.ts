@@ -15,7 +15,7 @@ export async function* decodeWatch<T extends ApiObject>(
   for await (const line of splitLines(chunks)) yield decodeEvent(resource, line);
 }
 
-/** Error for a watch with invalid data, or that ended too early. The message never quotes data, which may be a Secret. */
+/** Error for a watch that has invalid data or ended too early. The message never quotes the data, which may contain a Secret. */
 export class BrokenWatchError extends Error {
   override readonly name = 'BrokenWatchError';
 }

@@ -1,6 +1,6 @@
 // Syntax of bearer tokens.
 
-/** Returns whether the text is a valid bearer token (RFC 6750). A valid token needs no escaping in a JSON or YAML string. */
+/** Returns whether the text is a valid bearer token (RFC 6750). A valid token needs no escaping in a quoted JSON or YAML string. */
 export function isBearerToken(text: string): boolean {
   return BEARER.test(text);
 }

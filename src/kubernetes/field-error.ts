@@ -24,7 +24,7 @@ const TITLES = {
   FieldValueTypeInvalid: 'Invalid value',
 } as const;
 
-/** Returns the error for an invalid value. As in Go, the message contains strings in quotes and other values as JSON. */
+/** Returns the error for an invalid value. The message contains strings in quotes, numbers in Go's format, and other values as JSON. */
 export function invalidValue(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [formatValue(value), detail]);
 }

@@ -67,10 +67,10 @@ export interface Decision {
   readonly reason: string;
 }
 
-/** Rules that apply to a user, without those of missing roles. */
+/** Rules that apply to a user, and the bound roles that do not exist. */
 export interface UserRules {
   readonly rules: readonly PolicyRule[];
-  /** Roles that bindings refer to but that do not exist. */
+  /** Roles that do not exist, although the user's bindings refer to them. */
   readonly missing: readonly RoleRef[];
   /** Error messages for the missing roles. */
   readonly errors: readonly string[];

@@ -53,7 +53,7 @@ export function createErrorReply(error: StatusError, preferences: Preferences): 
   };
 }
 
-/** Returns a plain-text response, like Go's http.NotFound. */
+/** Returns a plain-text response with the headers of Go's http.Error. */
 export function createPlainTextReply(status: number, text: string): Reply {
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, body: text };
 }

@@ -56,7 +56,7 @@ export function encodeObject(object: KubeObject, view: View): string {
   }
 }
 
-/** Throws 406 if an object of a virtual kind is requested as a list. */
+/** Throws 406, or 500 for a kind that is not built-in, if an object of a virtual kind is requested as a list. */
 export function checkVirtualForm(kind: VirtualKind, as: Representation['as']): void {
   if (as?.kind === 'PartialObjectMetadataList') throw notAList(kind);
 }

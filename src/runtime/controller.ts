@@ -7,7 +7,7 @@ import { type Priority, type Request, WorkQueue } from './work-queue.ts';
 
 /** Result of a successful reconcile. */
 export interface Result {
-  /** Time of the next reconcile, if no event comes first; undefined for none. */
+  /** Time of the next reconcile, if no request comes first; undefined for none. */
   readonly requeueAt?: number | undefined;
 }
 

@@ -3,8 +3,8 @@
 //
 //   tenants ──fewest running first──▶ tenant ──most urgent first──▶ flow ──most urgent first──▶ key
 //
-// Keys that hang in one lane take no slot of another lane. Tenants control the urgency of their keys, so urgency orders only the
-// keys of one tenant; the tenant with the fewest running keys goes first.
+// Keys that hang in one lane hold at most `concurrencyPerLane` slots, and leave the rest to other lanes. Tenants control the urgency of
+// their keys, so urgency orders only the keys of one tenant: the tenant with the fewest running keys goes first, and equals take turns.
 
 import { mayTake } from '../std/fair-queue.ts';
 import { KeyHeap } from '../std/key-heap.ts';
@@ -79,7 +79,7 @@ interface Rank {
   readonly position: QueuePosition;
 }
 
-/** Holds ready keys and counts running ones. Every operation takes logarithmic time, amortized. Forgets idle lanes and tenants. */
+/** Holds ready keys and counts running ones. Changes take logarithmic time, amortized. Forgets idle lanes and tenants. */
 export class Lanes<K> {
   readonly #limits: Limits;
   readonly #lanes = new Map<string, Lane<K>>();

@@ -8,7 +8,7 @@ export interface LeadershipOptions<T> {
    * the subscription renews the Lease.
    */
   readonly leads$: Observable<boolean>;
-  /** Work of the leader, subscribed whenever this process begins to lead; completes only after `stopping` aborts. */
+  /** Work of the leader, subscribed whenever this process begins to lead; must complete after `stopping` aborts, and not before. */
   readonly work$: Observable<T>;
   readonly stopping: AbortSignal;
 }

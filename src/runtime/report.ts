@@ -35,8 +35,8 @@ export interface ReportOptions {
 }
 
 /**
- * Counts and logs every outcome. Logs the first failure of a key, and each failure with a new reason, at the level of its class, within
- * `LineLimit`; repetitions and excess lines at level debug. A summary line reports the number of excess lines.
+ * Counts and logs every outcome. Logs the first failure of a key, and each failure with a new reason, at the level from `selectLine`,
+ * within `LineLimit`; repetitions and excess lines at level debug. A summary line reports the number of excess lines.
  */
 export function report({ controller, log, metrics, clock }: ReportOptions): MonoTypeOperatorFunction<Outcome<string>> {
   return (outcomes$) =>

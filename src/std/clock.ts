@@ -4,7 +4,7 @@
 export interface Clock {
   /** Returns the wall-clock time in milliseconds since the epoch; it jumps if the machine's clock is set. */
   now(): number;
-  /** Returns monotonic milliseconds, for durations. */
+  /** Returns the monotonic time in milliseconds, for durations. */
   monotonic(): number;
   /** Calls `wake` once when the wall clock reaches `at`, never synchronously. Returns a function that cancels the call. */
   wakeAt(at: number, wake: () => void): () => void;

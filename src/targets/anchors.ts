@@ -76,7 +76,7 @@ export async function findAnchor(target: Target, anchor: AnchorName, signal: Abo
   const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
   if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
-  const text = `the Secret ${anchor.namespace}/${anchor.name} exists without the label ${Label.managedBy}=${LabelValue.managedBy}, so Purser does not use it. Delete the Secret`;
+  const text = `the Secret ${anchor.namespace}/${anchor.name} exists without the label ${Label.managedBy}=${LabelValue.managedBy}, so Purser does not use it. Delete the Secret on the cluster`;
   throw new IssueError('RequestRejected', text);
 }
 

@@ -120,7 +120,7 @@ export class ClusterClients {
     return target.credential.tokens.get(target.activeServer ?? '')?.times;
   }
 
-  /** Closes all connections to a deleted Cluster. The Cluster cannot be used again until `recall` is called. */
+  /** Closes the target of a deleted Cluster. The Cluster cannot be used again until `recall` is called. */
   async forget({ metadata: { name, uid } }: Stored<Cluster>): Promise<void> {
     this.#deleted.set(uid, true);
     this.#fresh.forget(name);
@@ -183,7 +183,7 @@ export class ClusterClients {
     }
   }
 
-  /** Replaces a target. Requests in progress can finish with the old credential, but not at an old address. */
+  /** Closes a replaced target after its last call in progress, or immediately if the Cluster changed or an address has a conflict. */
   #replace(former: Entry, next: Entry): void {
     former.isRetired = true;
     const [old, target] = [former.target, next.target];

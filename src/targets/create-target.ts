@@ -32,7 +32,7 @@ import { type ClientPurpose, MAX_CONNECTIONS, Target, type TargetOptions } from 
 /** Settings of all targets. */
 export interface TargetSettings {
   readonly clock: Clock;
-  /** Purser's own network address, which selects the address of a cluster by clientCIDR; undefined if unknown. */
+  /** Purser's own IP address, which determines the order of a cluster's addresses by clientCIDR; undefined if unknown. */
   readonly ownAddress?: string | undefined;
   /** True to allow connections to loopback addresses, for clusters on the machine that Purser runs on. */
   readonly allowLoopback: boolean;

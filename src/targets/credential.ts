@@ -1,6 +1,6 @@
 // Reads Purser's credential for a cluster, and its permitted uses, from the Secret that the Cluster refers to. The Secret contains the
-// credential, or names a service account for which the hub issues a token for each address. Purser reads no other keys of the Secret, such
-// as a kubeconfig, which could run programs and read files.
+// credential, or names a service account on the hub, which issues one token of this service account for each address. Purser reads no other
+// keys of the Secret, such as a kubeconfig, which could run programs and read files.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, OwnAnchorPrefix, OwnAudiencePrefix, OwnServiceAccounts, SystemAuthorities } from '../api/names.ts';
@@ -28,7 +28,7 @@ export interface ServiceAccountCredential {
   readonly type: 'serviceAccount';
   /** Name of the service account in Purser's namespace. */
   readonly name: string;
-  /** Audience of the tokens for each address, normalized by `normalizeServer`: a token for one address is not valid at another. */
+  /** Audiences of the tokens, by address as `normalizeServer` returns it. A token for one address is not valid at another. */
   readonly audiences: ReadonlyMap<string, string>;
 }
 
@@ -39,7 +39,7 @@ export interface HubTokenTimes {
   readonly expiresAt: number;
 }
 
-/** Source of the token that the hub issues for a service account, for one address of a target. */
+/** Source of the tokens of a service account on the hub that are valid at one address of a target. */
 export interface AddressToken extends BearerTokenSource {
   readonly audience: string;
   /** Issuer of the token in use; undefined if unknown. */
@@ -53,7 +53,7 @@ export interface AddressToken extends BearerTokenSource {
 /** The credential that requests to a target use. */
 export type TargetCredential =
   | StoredCredential
-  /** Tokens from the hub by address, normalized by `normalizeServer`. */
+  /** Sources of tokens from the hub, by address as `normalizeServer` returns it. */
   | { readonly type: 'serviceAccount'; readonly tokens: ReadonlyMap<string, AddressToken> };
 
 /** A credential as its Secret states it. */
@@ -116,7 +116,7 @@ function isExpiredAt(token: string, at: number): boolean {
 
 /**
  * Returns the credential in use: the renewed token, or else the credential in the registered Secret. Throws an IssueError with the reason
- * CredentialMissing if the registered Secret contains no complete credential.
+ * CredentialMissing if neither is usable.
  */
 export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret | undefined): Credential {
   const found = readRenewed(registered, renewed);
@@ -125,8 +125,8 @@ export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret 
 
 /**
  * Returns the token in use, to compute the time of its renewal; undefined if the credential is a client certificate, a service account on
- * the hub, or a JWT that does not belong to a service account. Throws an IssueError with the reason CredentialMissing if the registered
- * Secret contains no complete credential.
+ * the hub, or a JWT that does not belong to a service account. Throws an IssueError with the reason CredentialMissing if neither Secret
+ * contains a usable credential.
  */
 export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | undefined): TokenInUse | undefined {
   const found = readRenewed(registered, renewed);
@@ -149,7 +149,7 @@ export function readAddresses(secret: Secret): readonly string[] {
   return readOrUndefined(() => parseServers(secret)) ?? [];
 }
 
-/** Reads the permitted uses of the credential. Throws an IssueError with the reason CredentialMissing for an unreadable key. */
+/** Reads the permitted uses of the credential. Throws an IssueError with the reason CredentialMissing for an unreadable or invalid key. */
 export function readPins(secret: Secret): Pins {
   return {
     servers: parseServers(secret),

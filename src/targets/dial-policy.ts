@@ -28,7 +28,7 @@ export function createDialPolicy({ allowLoopback }: DialPolicyOptions): (address
 export interface ProxySettings {
   /** URL of the proxy; undefined for none. */
   readonly httpsProxy?: string | undefined;
-  /** Comma-separated hosts to reach without the proxy: domains (with their subdomains), addresses and CIDR blocks. */
+  /** Comma-separated hosts to reach without the proxy: domains (with their subdomains), IP addresses and CIDR blocks, or `*` for all. */
   readonly noProxy?: string | undefined;
 }
 
@@ -88,7 +88,7 @@ const DENIED_BLOCKS = createBlockList([
   ...[...OWN_MACHINE, ...SPECIAL_BLOCKS, ...METADATA_BLOCKS].flatMap(toTunnelBlocks),
 ]);
 
-/** Returns the IPv6 blocks that reach an IPv4 block through a gateway (NAT64) or a tunnel (6to4). */
+/** Returns the IPv6 blocks that reach an IPv4 block through a gateway (NAT64) or a tunnel (6to4); none for an IPv6 block. */
 function toTunnelBlocks(block: string): readonly string[] {
   const [address = '', prefix] = block.split('/');
   if (isIP(address) !== 4) return [];

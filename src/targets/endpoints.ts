@@ -4,7 +4,10 @@ import { BlockList, isIP } from 'node:net';
 import type { ClusterServerEndpoint } from '../api/cluster.gen.ts';
 import { normalizeServer } from './policy/registration.ts';
 
-/** Endpoints that the credential Secret of a cluster allows. Purser sends tokens only to these, and writes no others to Secrets. */
+/**
+ * Endpoints of a cluster that its credential Secret allows or, without such a Secret, those of Purser's own client for the hub. Purser
+ * sends its credential only to these endpoints, and writes no others to Secrets.
+ */
 export interface PinnedEndpoints {
   /** Addresses in order of preference; at least one. */
   readonly servers: readonly string[];
@@ -29,8 +32,8 @@ export function orderServers(endpoints: readonly ClusterServerEndpoint[], ownAdd
 const MAPPED_PREFIX = /^::ffff:(?=\d+\.)/i;
 
 /**
- * Returns the length of the prefix if the block contains the address; -1 if not. Only a block with prefix length 0 contains an unknown
- * address.
+ * Returns the prefix length of the block if the block contains `ownAddress`; otherwise -1. If `ownAddress` is undefined, only a block with
+ * prefix length 0 matches.
  */
 function findMatchingPrefix(clientCIDR: string, ownAddress: string | undefined): number {
   const [network = '', bits = ''] = clientCIDR.split('/');

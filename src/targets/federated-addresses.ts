@@ -1,6 +1,6 @@
 // Addresses of Secrets that name a service account on the hub. The audience of a token contains only the address that the token is sent to.
-// A second Secret with the same address could send such a token to another server through another proxy, or use it for another Cluster. The
-// age of a Secret does not show which of two Secrets named the address first, so Purser uses neither.
+// A second Secret with the same address could make Purser send such a token to another server through another proxy, or use the token for
+// another Cluster. The age of a Secret does not show which of two Secrets named the address first, so Purser uses neither Secret.
 
 import type { Secret, Stored } from '../api/resources.ts';
 import type { Lookup, Store } from '../kube/store.ts';

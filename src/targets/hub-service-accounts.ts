@@ -12,12 +12,12 @@ import { ownServiceAccountError } from './credential.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError } from './issue-error.ts';
 
-/** Checks each service account at most once every ten minutes, or every 30 s after a failure. */
+/** Keeps the result of a check for ten minutes if the service account passes, and for 30 s if not; keeps none if a review fails. */
 export class HubServiceAccounts {
   readonly #hub: HubSettings;
   readonly #clock: Clock;
   readonly #passed: ExpiringCache<true>;
-  /** Recent failures, so that the check is not repeated for each address that uses the service account. */
+  /** Problems that recent checks found, so that a check is not repeated for each address that uses the service account. */
   readonly #failed: ExpiringCache<IssueError>;
 
   constructor(hub: HubSettings, clock: Clock) {

@@ -11,7 +11,7 @@ import { HubServiceAccounts } from './hub-service-accounts.ts';
 import { IssueError } from './issue-error.ts';
 import { type HubTokenName, issueHubToken } from './issue-token.ts';
 
-/** Keeps one token per service account and address, for all targets. */
+/** Keeps one token for each service account and audience. All targets share the tokens. */
 export class HubTokens {
   readonly #hub: HubSettings;
   readonly #clock: Clock;
@@ -86,7 +86,7 @@ export class HubToken implements AddressToken {
     return this.#failure;
   }
 
-  /** True if the token has expired and is not being requested again. */
+  /** True if the token has expired and no new one is being requested. */
   get isUnused(): boolean {
     return this.#held !== undefined && this.current === undefined && this.#requesting === undefined;
   }

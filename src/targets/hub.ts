@@ -51,8 +51,8 @@ export function isHubAddress(hub: HubSettings, servers: readonly string[]): bool
 }
 
 /**
- * Decides whether one target is the hub. Keeps the decision for the credential; each attempt to decide sends at most three requests, and
- * only for a target namespace that has the name of Purser's namespace.
+ * Decides whether one target is the hub, and keeps the decision until the target is replaced. Each attempt to decide sends at most three
+ * requests, and only for a target namespace that has the name of Purser's namespace.
  */
 export class HubIdentity {
   readonly #hub: HubSettings;
@@ -92,7 +92,7 @@ export class HubIdentity {
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 
-  /** Returns the keys with which the hub signs service account tokens; undefined if the hub rejects the request. */
+  /** Returns the keys with which the hub signs service account tokens; undefined if the hub rejects the request or has no usable key. */
   async #readSigningKeys(): Promise<readonly KeyObject[] | undefined> {
     const text = await ignoreRejection(this.#hub.client.getText(KEY_SET_PATH));
     return text === undefined ? undefined : parseKeySet(text);

@@ -71,8 +71,7 @@ export async function issueTokenWithBody(
 
 /**
  * Requests a token for Purser's own service account, which `issueToken` rejects, with the audiences of the API server. Only the renewal of
- * Purser's credential may call this function. Throws an IssueError if the request fails, or the reason of `signal` if it is
- * aborted.
+ * Purser's credential may call this function. Throws an IssueError if the request fails, or the reason of `signal` if it is aborted.
  */
 export async function issueOwnToken(target: Target, request: Omit<TargetTokenRequest, 'audiences'>, signal: AbortSignal): Promise<Grant> {
   const own = { ...request, audiences: [] };
@@ -294,8 +293,8 @@ function textsOf(value: unknown): readonly string[] | undefined {
 }
 
 /**
- * Throws an IssueError if the UID of the service account is not the requested one. Servers before 1.34 ignore the UID in the request and
- * may repeat it in the response, so the claims of the token decide.
+ * Throws an IssueError if the request has a UID of the service account and the claims of the token do not state it. Servers before 1.34
+ * ignore the UID in the request and may repeat it in the response, so the response does not prove the UID.
  */
 function checkServiceAccountUID(request: TargetTokenRequest, claims: TokenClaims | undefined): void {
   if (request.accountUID === undefined || claims?.accountUID === request.accountUID) return;

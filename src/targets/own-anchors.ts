@@ -42,8 +42,8 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
     if (found === undefined || isBeingDeleted(found))
       throw new IssueError('BoundObjectNotFound', `the anchor Secret ${namespace}/${name} was deleted or is being deleted`);
     if (created !== undefined || uid === undefined || isOwnedBy(found, uid)) return { namespace, name, uid: requireUID(found) };
-    // The anchor has no owner, or its owner is another service account. Garbage collection of that service account would delete the anchor
-    // and invalidate the new token.
+    // The anchor has no owner, or another service account owns it, such as a deleted one of the same name. The target deletes an anchor
+    // together with its owner, which would revoke the new token.
     await deleteSecret(target, { namespace, name }, requireUID(found), signal);
     return { namespace, name, uid: requireUID(await callTolerating(target, create, signal)) };
   } catch (error) {
@@ -62,7 +62,7 @@ export function toCredentialLabel(registeredUID: string): string {
   return toShortDigest(registeredUID);
 }
 
-/** Returns all anchors on the target that were created for a registered Secret. Throws an IssueError if the request fails. */
+/** Returns all anchors in a namespace of the target that have the label of a registered Secret. Throws an IssueError on failure. */
 export async function listOwnAnchors(
   target: Target,
   { namespace, registeredUID }: { readonly namespace: string; readonly registeredUID: string },

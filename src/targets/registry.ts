@@ -121,8 +121,8 @@ const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
 const REQUEST_ANNOTATIONS: ReadonlySet<string> = new Set([RenewCredentialAnnotation, RevokeCredentialAnnotation]);
 
 /**
- * Returns a Secret with only the keys of a credential, the metadata that identifies it and shows whether it belongs to a ManagedToken or is
- * a renewed Secret, and the annotations that Purser reads.
+ * Returns a Secret with only the keys of a credential, the metadata that identifies the Secret and shows whether it belongs to a
+ * ManagedToken or is a renewed Secret, and the annotations that Purser reads.
  */
 export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
   const { namespace, name, uid, resourceVersion, creationTimestamp, labels, annotations = {}, ownerReferences } = secret.metadata;
@@ -152,8 +152,8 @@ export function isManaged({ metadata: { labels = {}, ownerReferences = [] } }: S
 }
 
 /**
- * Returns an identifier of the cluster that Purser connects to, equal for all Clusters that represent it: all names and addresses in one
- * credential Secret belong to one cluster. Undefined if the credential does not exist, so Purser does not connect.
+ * Returns an identifier of the cluster that Purser connects to, equal for all Clusters with the same credential: all names and addresses in
+ * one credential Secret belong to one cluster. Returns undefined if the credential does not exist, so that Purser does not connect.
  */
 export function dialedClusterOf({ cluster, credential }: RegisteredCluster): string | undefined {
   if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount') return 'hub';

@@ -12,8 +12,8 @@ import { isReservedAudience } from './policy/grant.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 
 /**
- * Returns Purser's user name on the target. Requests a review until one succeeds, and then keeps the name for the credential. Throws an
- * IssueError if the review fails.
+ * Returns Purser's user name on the target. Requests a review until one succeeds, and then keeps the name until the target is replaced.
+ * Throws an IssueError if the review fails.
  */
 export async function findOwnUsername(target: TokenSource, signal: AbortSignal): Promise<string> {
   const { known } = target.username;
@@ -78,7 +78,8 @@ export async function checkAcceptedByAPI(target: Target, { audiences, ...request
 
 /**
  * Returns the audiences of a target's API server, as reported by a TokenReview of Purser's own token, without audiences that are reserved
- * for Purser's own tokens. Empty if the review reports none, or if Purser is not permitted to review tokens; undefined if the review fails.
+ * for Purser's own tokens. Empty if the review reports none, or if Purser is not permitted to review tokens; undefined if the review fails,
+ * or if Purser has no bearer token for the target.
  */
 export async function findAPIAudiences(target: TargetCaller, signal?: AbortSignal): Promise<readonly string[] | undefined> {
   try {

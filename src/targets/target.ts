@@ -30,7 +30,7 @@ export interface TargetOptions {
   readonly servers: readonly string[];
   /** Creates a client for an address, with the connections of another target if given. Throws an IssueError for a forbidden address. */
   readonly connect: (server: string, purpose: ClientPurpose, connections?: InheritedConnections) => KubeClient;
-  /** Purser's credential; absent on the hub, whose client has its own credential. */
+  /** Purser's credential; absent for a target that uses Purser's own client for the hub, which has its own credential. */
   readonly credential?: TargetCredential;
   /** Returns the endpoints to write to Secrets with tokens of the target. */
   readonly endpoints: () => PinnedEndpoints;
@@ -72,7 +72,7 @@ export class Target {
   readonly namespaces: readonly string[] | undefined;
   /** Purser's user name on the target. */
   readonly username = new Once<string>();
-  /** Audiences of tokens that the API server accepted, as JSON. */
+  /** Audiences of tokens that the API server accepted for its own API. Each key is a sorted list of audiences, as JSON. */
   readonly acceptedAudiences = new BoundedCache<true>(MAX_AUDIENCES);
   readonly clock: Clock;
   readonly #connect: TargetOptions['connect'];
@@ -116,7 +116,7 @@ export class Target {
     return { credential, clock, hub, namespaces, username, call: (request, signal) => this.#call(request, 'facade', signal) };
   }
 
-  /** Throws an IssueError while the circuit is open. Call it before work that needs the target. */
+  /** Throws an IssueError while the circuit is open or another request tests the cluster. Call it before work that needs the target. */
   rejectIfOpen(): void {
     this.#admit();
   }

@@ -86,13 +86,13 @@ export class ClusterCounter implements Family {
   }
 }
 
-/** Times of Purser's credential for a cluster, in milliseconds since 1970. */
+/** Times of Purser's credential for a cluster, in milliseconds since the epoch. */
 export interface CredentialTimes {
   readonly cluster: string;
   /** Time of issuance; undefined if it is unknown. */
   readonly issuedAt: number | undefined;
   readonly expiresAt: number;
-  /** Time of the next renewal; undefined for a credential that is not renewed. */
+  /** Time of the next renewal; undefined if Purser does not renew the credential automatically. */
   readonly renewAt: number | undefined;
 }
 

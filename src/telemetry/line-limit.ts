@@ -5,7 +5,7 @@ import { mayTake } from '../std/fair-queue.ts';
 
 export interface LineLimitOptions {
   readonly clock: Clock;
-  /** Called with the number of suppressed lines of a namespace, if there are any: one minute after its first line, or on `close`. */
+  /** Called one minute after the first line of a namespace, or on `close`, with the number of suppressed lines if there are any. */
   readonly onSuppressed: (namespace: string, suppressed: number) => void;
 }
 

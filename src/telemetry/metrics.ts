@@ -57,7 +57,7 @@ export interface ServedRequest {
   readonly durationMs: number | undefined;
 }
 
-/** An anchor Secret that Purser could not delete and that remains on a cluster. */
+/** An anchor Secret that Purser could not delete and that may remain on a cluster. */
 export interface OrphanedAnchor {
   readonly cluster: string;
   readonly namespace: string;
@@ -118,7 +118,7 @@ export class Metrics {
     this.#leads = leads;
   }
 
-  /** Exports the result of `times`: the renewal and expiry times of Purser's credentials. */
+  /** Exports the result of `times`: the times of issuance, renewal and expiry of Purser's credentials. */
   observeCredentials(times: () => Iterable<CredentialTimes>): void {
     this.#credentialTimes = times;
   }
@@ -155,7 +155,7 @@ export class Metrics {
     this.#declared.probeDuration.observe(durationMs / 1_000);
   }
 
-  /** Counts an anchor that remains on a cluster. From the 101st anchor, the labels `namespace` and `name` are `other`. */
+  /** Counts an anchor that may remain on a cluster. From the 101st anchor, the labels `namespace` and `name` are `other`. */
   recordOrphan({ cluster, namespace, name }: OrphanedAnchor): void {
     const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED_CLUSTER;
     const key = `${known}/${namespace}/${name}`;
@@ -174,7 +174,7 @@ export class Metrics {
     this.#declared.removalPaused.set(isPaused ? 1 : 0);
   }
 
-  /** Counts a request to the façade and records its duration. */
+  /** Counts a request to the façade, and records its duration if defined. */
   recordRequest({ route, code, durationMs }: ServedRequest): void {
     this.#declared.requests.inc({ route, code: String(code) });
     if (durationMs !== undefined) this.#declared.requestDuration.observe({ route }, durationMs / 1_000);

@@ -60,7 +60,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_condition',
     help: 'Conditions of a Cluster: 1 for the current status of each condition, 0 for the other statuses.',
-    // A missing condition is exported as Unknown, for alerts. A Cluster without a credential has no series.
+    // A missing condition is exported as Unknown, for alerts. A Cluster without spec.authInfo.controller has no series.
     toSamples: ({ spec, status }, cluster) =>
       CLUSTER_TYPES.flatMap((type) => {
         if (spec.authInfo?.controller === undefined) return [];

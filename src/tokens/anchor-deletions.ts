@@ -5,7 +5,7 @@
 import { IssueError } from '../targets/issue-error.ts';
 import { type AnchorEntry, type AnchorLocation, locationKeyOf } from './policy/anchors.ts';
 
-/** Time for which a deletion waits for a slot before it fails, in milliseconds. */
+/** Maximum time for which a deletion waits for a slot, in milliseconds; the deletion is then treated as failed. */
 export const SLOT_WAIT_MS = 60_000;
 
 /** Thrown by a run if results of requested deletions are missing. The run that deletes the anchors triggers the ManagedToken again. */
@@ -35,7 +35,7 @@ type Deletion =
   | { readonly type: 'running'; readonly entry: AnchorEntry }
   | Result;
 
-/** Result of a deletion; `error` is undefined if the anchor was deleted. */
+/** Result of a deletion; `error` is undefined if the deletion succeeded. */
 interface Result {
   readonly type: 'done';
   readonly entry: AnchorEntry;
@@ -85,7 +85,7 @@ export class AnchorDeletions {
   }
 
   /**
-   * Records the result of a deletion; `error` is undefined if the anchor was deleted. Ignores a deletion that is not running: its result
+   * Records the result of a deletion; `error` is undefined if the deletion succeeded. Ignores a deletion that is not running: its result
    * could be taken for that of a later one.
    */
   finish(entry: AnchorEntry, error: IssueError | undefined): void {
@@ -100,9 +100,9 @@ export class AnchorDeletions {
   }
 
   /**
-   * Returns the failures at these locations, and forgets their results. Throws AnchorsPendingError if a result is missing, also for a
-   * deletion that was dropped: only a result proves that an anchor was deleted. A deletion that has waited for SLOT_WAIT_MS is treated as
-   * failed.
+   * Returns the failed deletions at these locations, and forgets all results there. Throws AnchorsPendingError if a result is missing, also
+   * for a deletion that was dropped: only a result proves that an anchor was deleted. A deletion that has waited for SLOT_WAIT_MS is
+   * treated as failed.
    */
   takeFailures(entries: readonly AnchorEntry[], now: number): readonly { readonly entry: AnchorEntry; readonly error: IssueError }[] {
     const results = entries.map((entry) => this.#findResult(entry, now));

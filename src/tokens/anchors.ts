@@ -1,5 +1,5 @@
-// Records of anchors on the hub: Purser adds the finalizer and an entry in status.anchors before it creates an anchor, and removes them
-// after it has deleted the anchor. Also revokes tokens, and reports orphaned anchors.
+// The hub's records of anchors: Purser adds the finalizer and an entry in status.anchors before it creates an anchor, and removes them
+// after it has deleted the anchor or given up the deletion. This file also revokes tokens, and reports orphaned anchors.
 
 import { AnchorFinalizer } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
@@ -48,9 +48,10 @@ export const ANCHOR_RETRY_MS = 300_000;
 
 /**
  * Adds the finalizer, then the anchor to status.anchors, unless they are already there. Call this before the anchor is created. Deletes the
- * anchor for another service account in the same namespace first. Returns the ManagedToken as written, and an event if an anchor is
- * orphaned: if it was recorded for a replaced Cluster or credential, and the cluster that the Cluster now refers to does not have it.
- * Throws an IssueError if status.anchors is full, the Cluster was not found, or a request to the cluster fails.
+ * anchor for another service account in the same namespace first. Returns the ManagedToken as written. Also returns an event for an
+ * orphaned anchor if the entry was written for a replaced Cluster or credential, and the anchor was not found on the cluster that the
+ * Cluster now refers to. Throws an IssueError if status.anchors is full, the Cluster was not found, or a request to the cluster fails, and
+ * an AnchorsPendingError while another run deletes the anchor.
  */
 export async function recordAnchor(
   run: TokenRun,
@@ -115,8 +116,8 @@ function findSupersededEntries({ view }: TokenRun, { observation: { token }, sta
 
 /**
  * Deletes the anchors, unless `anchor` is `none`, and removes the finalizer of a ManagedToken that is being deleted or needs no anchor.
- * Reports anchors that may remain as orphaned. If `anchor` is `delete`, throws an IssueError if an anchor on a registered Cluster could not
- * be deleted.
+ * Reports the anchors that may remain, which are then orphaned. If `anchor` is `delete`, throws an IssueError if an anchor on a registered
+ * Cluster could not be deleted.
  */
 export async function release(
   run: TokenRun,
@@ -145,7 +146,8 @@ export async function release(
 /**
  * Deletes anchors that tokens of this spec no longer need. Reports an anchor that cannot be deleted as orphaned, and keeps it in
  * status.anchors for a later attempt, unless the Cluster or the credential was replaced, and the anchor was not found on the cluster that
- * the Cluster now refers to. If the list is full, also drops anchors of deleted Clusters from the list.
+ * the Cluster now refers to. If the list has no room for the anchor that tokens of this spec need, also drops anchors of deleted Clusters
+ * from the list.
  */
 export async function pruneAnchors(run: TokenRun, observation: TokenObservation, entries: readonly AnchorEntry[]): Promise<Step> {
   const { token } = observation;
@@ -197,7 +199,7 @@ async function deleteAnchors(run: TokenRun, token: StoredToken, entries: readonl
   return deletions.takeFailures(entries, clock.monotonic());
 }
 
-/** Deletes an anchor. Returns the error if that fails; undefined otherwise. */
+/** Deletes an anchor. Returns the IssueError if the deletion fails; undefined otherwise. */
 async function tryDeleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<IssueError | undefined> {
   try {
     await deleteAt(run, token, entry);
@@ -247,7 +249,7 @@ export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, l
 
 /**
  * Reports an anchor that the Secret's record names but status.anchors does not list: logs it and returns its event. Returns an empty list
- * if there is no such anchor, or if it was reported before.
+ * if there is no such anchor, or if `isUnreportedOrphan` returns false.
  */
 export function reportUnlistedAnchor(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly EventContent[] {
   const entry = findUnlistedAnchor(token, record);
@@ -283,8 +285,8 @@ function requireRegistered({ view }: TokenRun, { cluster }: AnchorLocation): Reg
 }
 
 /**
- * Logs an orphaned anchor and returns its event; empty if the anchor was reported before. The metric, on which an alert is based, includes
- * only anchors whose locations Purser itself recorded.
+ * Logs an orphaned anchor and returns its event; returns an empty list if `isUnreportedOrphan` returns false. The metric, on which an alert
+ * is based, includes only anchors whose locations Purser itself recorded.
  */
 function reportOrphan(
   run: TokenRun,

@@ -57,7 +57,7 @@ interface IndexedNames {
   readonly changes: number;
 }
 
-/** Maximum number of pairs of requester and target whose indexed names are kept: a run needs the names several times. */
+/** Maximum number of pairs of requester and target whose indexed names are cached, because a run needs the names several times. */
 const MAX_INDEXED = 1_024;
 
 export class TokenAuthorizer {
@@ -71,8 +71,9 @@ export class TokenAuthorizer {
 
   /**
    * Returns the decision, and records a review that allowed the token. Reviews the names of the permission one after another until the hub
-   * allows one. Throws an IssueError with reason AuthorizationFailed if a request fails, or if no name is allowed and the cluster has a
-   * different set on the hub than in the informer.
+   * allows one that can grant it; refuses a requester that does not exist without a review. Throws an IssueError with reason
+   * AuthorizationFailed if a request fails, if the hub could not decide, or if no name is allowed and the cluster has a different set on
+   * the hub than in the informer.
    */
   async review(token: StoredToken, signal: AbortSignal): Promise<IssueDecision> {
     const tracked = this.#options.memory.of(token.metadata.uid);
@@ -103,14 +104,15 @@ export class TokenAuthorizer {
    * Returns whether the permission is uncertain, so that a review must precede every action that needs permission: the informer lacks the
    * requester, the indexed RBAC rules do not allow the token, or the last review denied it. If a review allows the token nevertheless, the
    * next review is due a second later, and further ones after increasing delays. From 30 s after the first such review, another one is due
-   * only when RBAC changes or, if the informer lacks the requester, every 30 s.
+   * only when RBAC or the cluster's set changes or, if the informer lacks the requester, every 30 s.
    */
   needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
     const tracked = memory.of(token.metadata.uid);
     if (tracked.refusedAt.length > 0) return true;
     const target = this.#targetOf(token);
-    // Otherwise, no run for a token that only a review allows would connect to a cluster: a run that needs a review holds no cluster slot.
+    // Without this check, no run for a token that only a review allows could connect to a cluster: a run that needs a review holds no
+    // cluster slot.
     if (tracked.isConfirmed(reviewKeyOf(token, target), clock.monotonic())) return false;
     return !view.hasRequester(token) || this.#indexedNames(token, target).length === 0;
   }

@@ -26,7 +26,9 @@ export interface BudgetOptions {
   readonly countInNamespace: (namespace: string) => number;
 }
 
-/** Counts the requests and reconciles of each namespace. Reports a namespace as over its budget until half of the budget is free again. */
+/**
+ * Counts the reviews, dials and reconciles of each namespace. Reports a namespace as over its budget until half of the burst is free again.
+ */
 export class NamespaceBudgets {
   readonly #options: BudgetOptions;
   readonly #accounts: Readonly<Record<RateBudget, Map<string, Account>>> = {
@@ -39,7 +41,7 @@ export class NamespaceBudgets {
     this.#options = options;
   }
 
-  /** Charges one request or reconcile to a namespace. */
+  /** Charges one review, dial or reconcile to a namespace. */
   spend(budget: RateBudget, namespace: string): void {
     const accounts = this.#accounts[budget];
     const known = accounts.get(namespace);
@@ -70,7 +72,7 @@ export class NamespaceBudgets {
     return Math.min(Math.max(longest, crowdMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
   }
 
-  /** Yields the namespaces that are over a budget. */
+  /** Yields each namespace that is over a budget, with that budget. */
   *over(): Generator<ExceededBudget> {
     for (const budget of RATE_BUDGETS) {
       for (const [namespace, account] of this.#accounts[budget]) {
@@ -137,13 +139,13 @@ const RATES = {
   dials: { burst: 10, perMinute: 4 },
   runs: { burst: 20, perMinute: 6 },
 } as const;
-/** Number of ManagedTokens that is added to the actual number for the budget of each namespace. */
+/** Number that is added to the number of ManagedTokens in a namespace, so that small namespaces also have a sufficient budget. */
 const BASE = 50;
 const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;
 /** Upper bound of each wait, and of the time in which a namespace pays back its debt. */
 const LONGEST_WAIT_MS = 180_000;
-/** Number of tracked namespaces above which those without charges are dropped. */
+/** Minimum number of namespaces tracked for a budget before those whose budget is full again are dropped. */
 const MAX_IDLE = 1_000;
 
 /**

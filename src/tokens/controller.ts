@@ -87,8 +87,8 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 /** Maximum number of concurrent runs: enough even if nearly thirty clusters hang at once. */
 const CONCURRENCY = 512;
 /**
- * Maximum number of concurrent runs per cluster: one for each connection, and two more for other namespaces if one namespace uses all
- * connections.
+ * Maximum number of concurrent runs per lane: one for each connection to the cluster, and two more for other namespaces if one namespace
+ * uses all connections.
  */
 const CONCURRENCY_PER_CLUSTER = MAX_CONNECTIONS.controllers + 2;
 /** Maximum ratio of the slots that one namespace holds to the free slots; see `Limits.tenantShare`. */
@@ -183,7 +183,8 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
 
 /**
  * Reconciles a ManagedToken or, for a deletion key, deletes its anchors in one lane. While the namespace is over its budget, defers the
- * reconcile, unless a token may have to be removed; that run issues a token only in place of an expired one.
+ * reconcile. If a token may have to be removed, the reconcile is deferred by at most a second, and then issues a token only in place of an
+ * expired one.
  */
 export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const namespace = namespaceOf(key);

@@ -21,7 +21,7 @@ import { MAX_OWNERS, reduceSecret, reduceToken, SECRET_BUDGET, TOKEN_BUDGET } fr
 /** Informers that the controller of ManagedTokens needs. */
 export interface TokenInformers extends RegistryInformers, ClusterRbacInformers {
   readonly tokens: Informer<StoredToken>;
-  /** Secrets that Purser writes. */
+  /** Secrets of ManagedTokens, selected by Purser's label. */
   readonly secrets: Informer<StoredSecret>;
   /** Service accounts in the watched namespaces; each requester must be one of them. */
   readonly requesters: Informer<ServiceAccount>;
@@ -92,7 +92,7 @@ export class HubView {
   /** Returns the number of ManagedTokens that have a token, or had one. */
   readonly countIssued: () => number;
   readonly #requesters: Store<ServiceAccount>;
-  /** Finds Secrets by `ownerKeyOf`. To save memory, the index omits Secrets with the same name as their owner, as most Secrets have. */
+  /** Finds Secrets by `ownerKeyOf`. To save memory, the index omits Secrets that have the same name as their owner, as most do. */
   readonly #ownedSecrets: Lookup<StoredSecret>;
 
   constructor({ tokens, secrets, requesters, ...registry }: TokenInformers) {

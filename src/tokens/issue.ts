@@ -175,7 +175,8 @@ export async function checkOutputs(
 
 /**
  * Returns the UID of the recorded anchor; undefined if none is recorded, or if the token is superseded, was issued with another credential
- * or was rejected, because its anchor may be missing or in another place. With a known UID, a renewal needs no extra request.
+ * or was rejected, because its anchor may be missing or in another location. With a known UID, a renewal needs no extra requests for the
+ * anchor.
  */
 function findKnownAnchorUID(token: StoredToken, { record, superseded, hasOtherCredential, rejected }: TokenState): string | undefined {
   return superseded !== undefined || hasOtherCredential || rejected ? undefined : parseRecordedAnchor(token, record)?.uid;
@@ -223,7 +224,7 @@ async function writeToken(
     if (again.type !== 'issue') return { observation: current, dropped: again.type };
     write = again.write;
   }
-  throw new IssueError('SecretWriteFailed', 'another client keeps changing it');
+  throw new IssueError('SecretWriteFailed', 'another client keeps changing it. Stop the client, or change spec.secret.name');
 }
 
 /** Writes the Secret for a token. Returns the new observation; undefined if the Secret no longer has the observed version. */

@@ -65,7 +65,10 @@ export function resolveOutputs(token: StoredToken, endpoints: PinnedEndpoints): 
   if (known?.endpoints === endpoints) return known.content;
   const content = toOutputContent(token, endpoints);
   if (content === undefined)
-    throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster. Use another address, or remove the field');
+    throw new IssueError(
+      'InvalidSpec',
+      'spec.secret.server is not an address of the cluster. Use one of the serverAddress values of the Cluster, or remove the field',
+    );
   recentOutputs.set(token.spec, { endpoints, content });
   return content;
 }
@@ -76,7 +79,10 @@ interface RecentOutputs {
 }
 
 const MAX_OUTPUTS = 256;
-/** Outputs by spec, because a reconcile reads them and their digest several times. ManagedTokens with equal specs share one spec object. */
+/**
+ * Outputs by spec, because a reconcile reads them and their digest several times. ManagedTokens with equal specs often share one spec
+ * object, see `shareFields`.
+ */
 const recentOutputs = new BoundedCache<RecentOutputs, StoredToken['spec']>(MAX_OUTPUTS);
 
 /** Maximum number of former Secrets that one reconcile handles: tenants can create many. Each deletion triggers the next reconcile. */

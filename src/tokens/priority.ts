@@ -15,8 +15,9 @@ import type { TokenDeps } from './run.ts';
 /**
  * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. Deadlines:
  * - now for a deletion, a removal in progress, and a revocation or an uncertain permission of an issued token;
- * - a minute for a due renewal, a changed spec, a requested rotation and a first token; longer for a first token in a large namespace;
- * - ten minutes for any other reconcile.
+ * - a minute for a due renewal, a changed spec and a requested rotation;
+ * - a minute, or longer in a large namespace, for a Secret without a token or without a valid record;
+ * - ten minutes for any other reconcile, or a minute after the time of renewal if that is earlier.
  * No deadline of an issued token is later than its expiry.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
@@ -35,8 +36,8 @@ function selectNextLane(token: StoredToken, needsReview: boolean, { view, memory
 }
 
 /**
- * Returns the lane in which runs of a ManagedToken start: that of the cluster that issues its token. ManagedTokens with former anchors
- * start in the shared lane, as do those without a dialed cluster: a tenant could otherwise open any number of lanes with invented names.
+ * Returns the default lane of the runs of a ManagedToken: that of the cluster that issues its token. For ManagedTokens with former anchors,
+ * and for those without a dialed cluster, returns the shared lane: a tenant could otherwise open any number of lanes with invented names.
  * Runs in the shared lane dial no cluster, so that reviews of withdrawn permissions never wait for a cluster.
  */
 export function laneOf(token: StoredToken, view: HubView): string {
@@ -58,10 +59,12 @@ export function findExpiry(token: StoredToken | undefined, view: HubView): numbe
 
 type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authorizer' | 'memory'>;
 
-/** Deadline for a first token in a namespace with at most SMALL_NAMESPACE ManagedTokens, in milliseconds; longer in a larger namespace. */
+/**
+ * Deadline for a Secret without a token in a namespace with at most SMALL_NAMESPACE ManagedTokens, in milliseconds; longer in a larger one.
+ */
 const FIRST_TOKEN_MS = 60_000;
 const SMALL_NAMESPACE = 100;
-/** Deadline for a renewal that is due, in milliseconds, unless the token expires earlier. */
+/** Deadline for a due renewal, a changed spec or a requested rotation, in milliseconds, unless the token expires earlier. */
 const DUE_MS = 60_000;
 /** Deadline for every other reconcile, in milliseconds. */
 const OTHER_MS = 600_000;
@@ -74,7 +77,7 @@ function computeDeadlineAt(token: StoredToken, needsReview: boolean, { view, clo
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
   const revokeRequest = requestOf(token, Annotation.revoke);
-  // The status alone has the last request of a token that cannot be revoked.
+  // If the token cannot be revoked, only the status contains the last request.
   const isHandled = revokeRequest === token.status?.lastRevokeRequest;
   if (needsReview || (!isHandled && isPending(revokeRequest, record.revokeRequest))) return now;
   // A ManagedToken that is reconciled early may wait until its renewal is due, but not much longer.

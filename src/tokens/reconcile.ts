@@ -28,7 +28,10 @@ import { deleteSecrets, readSecret, recordRepair, refetchSecret, repairPauseMs, 
 import type { VerificationResult } from './verification.ts';
 import { handleRefusal, hideCluster, withoutCluster } from './withdrawal.ts';
 
-/** Reconciles a ManagedToken. If the reconcile must be retried, reports the cause in the status and throws. */
+/**
+ * Reconciles a ManagedToken. If a step fails with an error that requires a retry, reports the failure in the status and throws the error.
+ * Throws other errors, such as conflicts, without a report.
+ */
 export async function reconcileToken(deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const token = deps.view.tokens.get(key);
   if (token === undefined) return {};
@@ -48,11 +51,11 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
 
 /** Maximum number of plans in a run; more than any run needs. */
 const MAX_STEPS = 12;
-/** Interval between reads of a conflicting Secret that the informer does not deliver, in milliseconds. */
+/** Interval between reads of a Secret that the informer does not deliver, because the Secret lacks Purser's label, in milliseconds. */
 const UNLABELED_MS = 60_000;
 const UNFINISHED_MS = 1_000;
 
-/** Runs plans until none is left or the deadline has passed, so that no object holds a slot indefinitely. */
+/** Runs plans until none is left, the deadline has passed or the run is interrupted, so that no object holds a slot indefinitely. */
 async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Promise<Step> {
   const deadline = startDeadline(run.timers, RUN_MS, run.signal);
   let isInterrupted = false;
@@ -93,8 +96,8 @@ export function interruptForReview(key: string, { view, memory, authorizer }: To
 }
 
 /**
- * Returns the first step of a run. At most once a minute, reads a conflicting Secret again if the informer does not deliver it. A failed
- * read is retried later.
+ * Returns the first step of a run. At most once a minute, reads a Secret again that the informer does not deliver, because the Secret lacks
+ * Purser's label. If the read fails, the run continues, and is retried later.
  */
 async function prepareFirstStep(run: TokenRun, observation: TokenObservation): Promise<Step> {
   const { unlabeled } = run.tracked;
@@ -150,7 +153,7 @@ async function confirmPermission(run: TokenRun, observation: TokenObservation): 
     const state = deriveTokenState(withoutCluster(observation), run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = hasCurrentToken(state) && !state.expired ? run.tracked.failure : forbidden;
-    // Drops the error of an earlier step: the second review must not wait for the retry after that error.
+    // Drops the error of an earlier step: the next review must not wait for the retry after that error.
     return { failure, error: undefined, ...(await handleRefusal(run, observation, review)) };
   } catch (error) {
     const failure = toIssueError(error, run.signal);
@@ -171,7 +174,7 @@ function toDialingStep({ tracked, clock }: TokenRun, { observation }: EvaluatedT
   return { observation, isDone: true, failure: tracked.failure, requeueAt: clock.now() };
 }
 
-/** Returns whether a plan needs permission. A revocation or the removal of the finalizer does not: it reveals nothing about a cluster. */
+/** Returns whether a plan needs permission. Plans to revoke or to release do not: they reveal nothing about a cluster. */
 function needsPermission({ type }: TokenPlan): boolean {
   return type !== 'revoke' && type !== 'release' && type !== 'none';
 }

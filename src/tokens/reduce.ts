@@ -150,8 +150,9 @@ export function decodeToken({ data = {} }: Pick<Secret, 'data'>): string {
 
 /**
  * Returns the parts of a ManagedToken that Purser reads. Updates of the status and patches of the metadata leave the other parts on the
- * server unchanged. A ManagedToken that is still too large loses most of its metadata and a long status, and has `isTooLarge` set. The
- * object must come from a response, because its parts are replaced with shared ones.
+ * server unchanged. A ManagedToken that is still too large loses its labels, most annotations, the labels and annotations in spec.secret
+ * and most fields of a long status, and has `isTooLarge` set. The object must come from a response, because its parts are replaced with
+ * shared ones.
  */
 export function reduceToken({ apiVersion, kind, metadata: whole, spec, status }: Stored<ManagedToken>): StoredToken {
   const metadata = reduceMetadata(whole);
@@ -216,8 +217,8 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
 }
 
 /**
- * Returns at most MAX_ANNOTATIONS annotations under Purser's prefix, those that Purser defines first. A change to any of them triggers a
- * reconcile.
+ * Returns at most MAX_ANNOTATIONS annotations under Purser's prefix; those that Purser defines come first. A change to any of them triggers
+ * a reconcile.
  */
 function selectOwnAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
   const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));

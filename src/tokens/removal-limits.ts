@@ -1,6 +1,6 @@
 // Limits on the removal of Secrets, against a mistake in RBAC that would remove every token. The limits count only tokens that Purser
-// issued, as its signature in the status proves, so that no tenant can reach a limit merely by creating objects. The global limit, once
-// reached, pauses removal until an administrator releases it.
+// issued, as its signed digest in the status or in memory proves, so that no tenant can reach a limit merely by creating objects. The
+// global limit, once reached, pauses removal until an administrator releases it.
 
 import { RemovalLimit } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
@@ -28,7 +28,7 @@ export interface RemovalLimitsOptions extends RemovalPauseOptions {
   readonly recordKey: Pick<RecordKey, 'verify'>;
 }
 
-/** Decision on the removal of a Secret after two refusals. */
+/** Decision on the removal of a Secret after refusals that are at least 15 s apart. */
 export type SecretRemovalDecision =
   | { readonly type: 'allowed' }
   | { readonly type: 'delayed'; readonly until: number }
@@ -55,7 +55,7 @@ export class RemovalLimits {
     this.#pause.refresh().catch((error: unknown) => this.#options.log.warn({ error }, 'removal limit could not be read'));
   }
 
-  /** Decides whether the Secret of a refused token may be removed. Throws an IssueError if the state of the global limit cannot be read. */
+  /** Decides whether the Secret of a refused token may be removed. Throws an IssueError if a request for the limit's ConfigMap fails. */
   async check(token: StoredToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<SecretRemovalDecision> {
     // A token with revocation BoundSecret becomes invalid with its anchor; a delay would keep it valid.
     const isExempt = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
@@ -68,7 +68,7 @@ export class RemovalLimits {
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
   }
 
-  /** Logs that a removal is held: as a warning at most ten times per minute and namespace, otherwise as a debug line. */
+  /** Logs that a removal is held: as a warning while `LineLimit` allows it, otherwise as a debug line. */
   logHeld(token: StoredToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
     const level = this.#lines.take(token.metadata.namespace) ? 'warn' : 'debug';
     this.#options.log[level]({ key: objectKeyOf(token), reason }, 'removal held');
@@ -175,7 +175,10 @@ class RemovalPause {
     return this.#held !== undefined;
   }
 
-  /** Time of the last release; -Infinity before the first. Tokens that were refused before it are not held again. */
+  /**
+   * Time of the last release; -Infinity before the first. Tokens that were first refused before it no longer count toward the global limit,
+   * and their removal is not delayed.
+   */
   get releasedAt(): number {
     return this.#releasedAt;
   }

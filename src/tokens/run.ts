@@ -90,7 +90,7 @@ export interface Step {
   readonly observation: TokenObservation;
   /** True if the run ends here. */
   readonly isDone: boolean;
-  /** True if a review in this run allowed the next issuance. */
+  /** True if the next plan needs no review of the permission. */
   readonly isReviewed?: boolean;
   /** True if the plan waits for the deletion of anchors on other clusters. */
   readonly isPending?: boolean;

@@ -122,7 +122,10 @@ async function withdrawSecret(run: TokenRun, token: StoredToken, { metadata }: S
 /** Maximum number of attempts to remove the token from a Secret that other clients change. */
 const MAX_STRIPS = 5;
 
-/** Removes the token from this version of a Secret; returns false if the Secret has changed. Throws an IssueError if the update fails. */
+/**
+ * Removes the token from this version of a Secret; returns false if that version no longer exists. Throws an IssueError if the update
+ * fails.
+ */
 async function strip({ hub, signal }: TokenRun, secret: Stored<Secret>): Promise<boolean> {
   const sent = hub.update(Secrets, withoutToken(secret), { signal }).then(() => true);
   try {
@@ -152,7 +155,8 @@ function recordDeletion(run: TokenRun, observation: TokenObservation, names: rea
 
 /**
  * Removes the token, in any encoding, from the Secret that holds it, or deletes a Secret that cannot be updated. Returns the new
- * observation; returns the same one while repairs back off, or if no Secret holds the token. Throws a Conflict if the Secret has changed.
+ * observation; returns the same one while repairs back off, or if `findCurrentSecret` finds no Secret. Throws a Conflict if the Secret has
+ * changed.
  */
 export async function stripSecret(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const { token } = observation;

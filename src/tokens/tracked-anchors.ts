@@ -18,7 +18,7 @@ export class TrackedAnchors {
   /** Locations of reported anchors by source; the sources are separate because tenants can claim any number of anchors. */
   readonly #reported: Readonly<Record<OrphanSource, Set<string>>> = { recorded: new Set(), claimed: new Set() };
 
-  /** Returns whether to report an orphaned anchor: not if it was reported before, and at most 16 anchors that the Secret claims. */
+  /** Returns false for an anchor that was reported before, and for a claimed anchor after 16 reports of claimed ones; true otherwise. */
   isUnreportedOrphan(location: string, source: OrphanSource): boolean {
     const reported = this.#reported[source];
     return !reported.has(location) && (source === 'recorded' || reported.size < MAX_ANCHORS);

@@ -1,4 +1,5 @@
-// Memory of the controller about ManagedTokens, by UID. After a restart, the controller needs a few more requests, but loses no token.
+// Memory of the controller about ManagedTokens in one term, by UID. Without it, the controller needs a few more requests, but loses no
+// token.
 
 import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { Stored } from '../api/resources.ts';
@@ -68,7 +69,7 @@ const UNEXPECTED_MS = 30_000;
 
 /** An access review that allowed the requester to issue the token. */
 export interface AllowedReview {
-  /** Name under which RBAC allowed the token. */
+  /** Resource name that the review allowed, see `toIssueNames`. */
   readonly name: string;
   /** Key of the requester and the target that were reviewed. */
   readonly reviewKey: string;
@@ -103,7 +104,7 @@ const NONE_UNEXPECTED: UnexpectedReviews = { refusals: 0, allowances: 0 };
 
 /** State of one ManagedToken between reconciles. A fleet may have many such states, so rarely needed parts are created on demand. */
 export class TrackedToken {
-  /** Name under which the last review allowed the token; undefined before the first such review. */
+  /** Resource name in the last review that allowed the token, see `toIssueNames`; undefined before the first such review. */
   allowedAs: string | undefined;
   /** Set of the cluster in the last review that allowed a run to issue the token; undefined before the first such review. */
   reviewedClusterSet: string | undefined;
@@ -183,7 +184,7 @@ export class TrackedToken {
     return this.#refusals.at;
   }
 
-  /** Namespace for which a removal limit counts the refused token; undefined if the Secret holds no token from Purser, or was removed. */
+  /** Namespace for which the removal limits count the refused token; undefined unless the Secret holds the last issued, unexpired token. */
   get countedIn(): string | undefined {
     return this.#refusals.countedIn;
   }
@@ -233,14 +234,12 @@ export class TrackedToken {
     this.#refused.add(this);
   }
 
-  /** Number of changes to RBAC, and to the cluster's set, that concerned the requester. */
+  /** Number of changes to RBAC, the requester or the cluster's set that may affect the permission. */
   get rbacChanges(): number {
     return this.#rbacChanges;
   }
 
-  /**
-   * Records a change to RBAC for the requester, or to the cluster's set: neither earlier reviews nor a review in progress apply any longer.
-   */
+  /** Records a change to RBAC, the requester or the cluster's set: no review that began earlier confirms the permission any longer. */
   recordRbacChange(): void {
     this.#rbacChanges += 1;
     this.#confirmed = undefined;
@@ -248,9 +247,10 @@ export class TrackedToken {
   }
 
   /**
-   * Records a review that allowed the token. A review that contradicts the indexed RBAC rules confirms the permission for 1 s at first, and
-   * for at most 30 s later: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, a review
-   * with `isLasting` is trusted until RBAC changes, because the index does not cover other authorizers. Times are monotonic.
+   * Records a review that allowed the token; records only its `name` if RBAC has changed since the start of the review. A review that
+   * contradicts the indexed RBAC rules confirms the permission for 1 s at first, and for at most 30 s later: the hub's authorizer may not
+   * have seen a deleted binding yet. From 30 s after the first such review, a review with `isLasting` is trusted until RBAC changes,
+   * because the index does not cover other authorizers. Times are monotonic.
    */
   recordAllowedReview({ name, reviewKey, rbacChanges, isExpected, isLasting }: AllowedReview, now: number): void {
     this.allowedAs = name;
@@ -380,7 +380,7 @@ export class TrackedToken {
     this.#secret.record(secret, replaced, now);
   }
 
-  /** Forgets a change that overtook the last write, once the next reconcile is requested. */
+  /** Forgets a change that overtook the last write. Call it when the next reconcile is requested. */
   clearOvertaken(): void {
     this.#isOvertaken = false;
   }

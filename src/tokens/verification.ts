@@ -44,7 +44,7 @@ interface SamplingState {
   /** Time before which the cluster is not sampled, on the monotonic clock. */
   pausedUntil: number;
   /**
-   * Time at which all tokens of the cluster were last marked for verification: tokens issued or verified before it are verified again;
+   * Time at which all tokens of the cluster were last marked for verification: tokens last issued or verified before it are verified again;
    * -Infinity before the first time.
    */
   doubtedAt: number;

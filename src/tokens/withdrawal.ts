@@ -1,5 +1,5 @@
-// Withdrawal of permission, after a review that denied it: a second review, then the removal of the Secret, unless a removal limit delays
-// or pauses it.
+// Withdrawal of permission, after a review that denied it: further reviews for at least 15 s, then the removal of the Secret, unless a
+// removal limit delays or pauses the removal.
 
 import type { EventContent } from '../kube/recorder.ts';
 import { computeExponentialMs } from '../std/backoff.ts';
@@ -158,7 +158,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   if (!isReported && !isContinued && left.length < entries.length) auditWithdrawal(run, evaluated);
   // The next reconcile retries the deletion of the anchors that are left.
   const written = entries.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
-  // Last, because a conflict above must not restart the two reviews.
+  // Last, because a conflict above must not restart the reviews.
   tracked.forgetRefusals();
   return { observation: { ...removed, token: written }, events: [...withdrawn, ...events, ...unlisted] };
 }

@@ -38,7 +38,7 @@ export interface AssetOptions {
   readonly needsLogin: boolean;
 }
 
-/** Headers of every response with a file of the web UI. The page can load files and call APIs only at its own origin. */
+/** Headers of every AssetReply. The page can load files and call APIs only at its own origin. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",

@@ -246,7 +246,7 @@ function secretCases(): readonly Case[] {
   const rejectsKey = (name: string, spec: Spec, field: string, message: string) => rejects(name, spec, `spec.secret.${field}`, message);
   const ownKey = 'must not contain token, which every Secret has, or a key of the chosen outputs';
   const tokenFree =
-    'must not be a key that an output, in spec.secret.outputs or not, uses for a value without the token (for example, server) if the field from is Token or Kubeconfig';
+    'must not be a key that some output format uses for a value without the token, such as server, if from is Token or Kubeconfig';
   const secretKey = 'must be a valid key of a Secret';
   return [
     accepts('a key for each source', { secret: { keys: all.map((from) => ({ key: `my.${from}`, from })) } }),

@@ -171,7 +171,7 @@ function statusAt(
     message,
     lastTransitionTime: timeOf(now - sinceMs),
   });
-  const unreachable = `The cluster did not respond in time. For the cause, an administrator must check the conditions of Cluster ${cluster} or Purser's log.`;
+  const unreachable = `The cluster did not respond in time. An administrator can find the cause in the conditions of Cluster ${cluster} or in Purser's log.`;
   if (cluster === clusterName(4)) return { ...times(issuedAt), conditions: [issued, failing('ClusterTimeout', unreachable, 41 * MINUTE)] };
   if (index === 3) {
     const forbidden = `User "system:serviceaccount:${namespace}:ci" cannot issue clusters/token "${cluster}/deploy/${account}" in registry.purser.dev. Grant the permission with a ClusterRole and a ClusterRoleBinding.`;

@@ -63,7 +63,8 @@ describe('toIssueScope', () => {
 });
 
 const TOKEN = { issuer: 'https://hub.example.com', audience: 'purser:https://a' };
-const COMPARE = "compare the configuration of the cluster's API server with the output of purser print authentication-config";
+const COMPARE =
+  "compare the configuration of the cluster's API server with the output of purser print authentication-config --issuer ISSUER --server ADDRESS";
 
 describe('toFederationFault', () => {
   it('names issuer and audience of the rejected token, and the command that prints the configuration', () => {

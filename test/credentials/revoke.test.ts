@@ -61,7 +61,7 @@ describe('revocation of a credential', () => {
     const event = items.find(({ reason, involvedObject }) => reason === 'CredentialRevoked' && involvedObject.name === world.name);
     expect(event?.message).toContain(`The token in the registered Secret ${CREDENTIALS}/${world.name} stays valid until 2`);
     expect(event?.message).toContain(`If that token was stolen, run purser cluster revoke ${world.name} --context CONTEXT.`);
-    expect(world.logged.some((line) => line.includes('credential revoked'))).toBe(true);
+    expect(world.logged.some((line) => line.includes('earlier tokens revoked'))).toBe(true);
     await world.shows('True ClusterReady', 'Ready');
   });
 

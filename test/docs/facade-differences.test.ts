@@ -178,7 +178,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/server.test.ts',
     'serves 32 of 40 pipelined requests, then closes the connection',
   ],
-  'unread responses to requests that have no valid credentials or exceed the limits on requests': [
+  'unread responses to requests that are rejected before they reach an endpoint, and to requests for public documents': [
     'facade/server.test.ts',
     'closes the oldest connection of a client that does not read public documents',
   ],

@@ -212,7 +212,7 @@ describe('createHubCertificateSource', () => {
     clock.advance(280 * DAY_MS);
     await certificate();
     expect(logged).toEqual([
-      expect.stringContaining('cannot publish address and CA of the façade; not serving certificates of a new CA'),
+      expect.stringContaining('cannot publish address and CA of the façade; retrying'),
       expect.stringContaining('cannot renew serving certificate; serving the current one'),
     ]);
   });

@@ -22,7 +22,7 @@ export async function checkAddress(server: string, { source, allowLoopback, find
   const url = normalizeServer(server);
   if (url === undefined)
     throw new StartError(
-      `${server} in ${source} is not an https URL without user, query, fragment, escapes and dot segments. Set --server to such a URL`,
+      `${server} in ${source} is neither a host nor an https URL without user, query, fragment, escapes and dot segments. Set --server to such an address`,
     );
   const addresses = await resolveHost(new URL(url).hostname.replace(/^\[|\]$/g, ''), findAddresses);
   if (!addresses.every(createDialPolicy({ allowLoopback: true })))

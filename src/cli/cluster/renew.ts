@@ -105,8 +105,8 @@ export interface ActionRecord {
 }
 
 /**
- * Waits until the renewed Secret has the annotation, and returns all of its annotations. Throws a CommandError with the cause if the
- * timeout expires.
+ * Waits until the annotation of the renewed Secret has the value, and returns all annotations of the Secret. Throws a CommandError with the
+ * cause if the timeout expires.
  */
 export async function waitForRecord(
   { name, hub, timeoutMs }: Pick<RenewCredentialOptions, 'name' | 'hub' | 'timeoutMs'>,

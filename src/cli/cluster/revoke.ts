@@ -47,7 +47,7 @@ export async function revokeEarlierTokens(revocation: RevokeTokensOptions, host:
 function renderNote(name: string): string {
   const text =
     'Tokens without an anchor, such as the token in the registered Secret and tokens that an attacker requested with a stolen token, stay valid until they expire.';
-  return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} --context TARGET\n`;
+  return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} --hub-context HUB --context TARGET\n`;
 }
 
 /** Revokes all tokens of Purser's service account on the target by re-creating the service account, and returns a one-hour token. */

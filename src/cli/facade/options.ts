@@ -87,4 +87,4 @@ export function toTextParser(parser: Parser<unknown>): Parser<string> {
 }
 
 const CALLER_SERVICE_ACCOUNT =
-  'service account on the hub to authenticate as, for a context without a bearer token that the façade accepts, such as a kind context';
+  'service account on the hub to authenticate as; needed for contexts without a bearer token that the façade accepts, such as kind contexts (default the user of the context)';

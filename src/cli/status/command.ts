@@ -26,13 +26,13 @@ export function defineStatusCommand(host: CommandHost): Command {
     .description(
       'Show failing ManagedTokens, ManagedTokenSets and clusters, with causes and remedies. For one ManagedToken, check each step from the permission to the Secret.',
     )
-    .argument('[mt/NAME]', 'ManagedToken to check (default all)')
-    .addOption(defineNamespaceOption())
+    .argument('[mt/NAME]', 'ManagedToken to check (default all ManagedTokens, ManagedTokenSets and Clusters)')
+    .addOption(defineNamespaceOption('namespace of the ManagedTokens and ManagedTokenSets'))
     .addOption(defineAllNamespacesOption())
     .addOption(
       defineOption(
         '--target-context <CONTEXT>',
-        'context of the target cluster, to check the service account and the token there',
+        'with mt/NAME, context of the target cluster, to check the service account and the token there',
         anyText,
       ),
     )

@@ -55,7 +55,10 @@ export interface Fleet {
   readonly sets: readonly Stored<ManagedTokenSet>[] | undefined;
 }
 
-/** Returns the state of a fleet. The most urgent problems of Clusters and of ManagedTokens come first; sets are sorted by name. */
+/**
+ * Returns the state of a fleet. The most urgent problems of Clusters and of ManagedTokens come first; those of sets are sorted by namespace
+ * and name.
+ */
 export function toFleetStatus({ tokens, clusters, sets }: Fleet, now: number): FleetStatus {
   const failing = new Map((clusters ?? []).flatMap((cluster) => toFailingEntry(cluster)));
   const problems = tokens.flatMap((token) => toTokenProblem(token, failing, now) ?? []).sort(compareUrgency);

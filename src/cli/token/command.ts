@@ -11,7 +11,7 @@ import { addTokenOptions, type TokenOptions } from './options.ts';
 export function defineTokenCommand(host: CommandHost): Command {
   const command = addTokenOptions(
     defineCommand(host, 'token', 'print a token for a service account on a cluster')
-      .description('Request a token for a service account on a registered cluster from the façade, and print it.')
+      .description('Request a token from the façade for a service account on a registered cluster, and print the token.')
       .addOption(defineOutputOption(['json', 'yaml']).default(undefined, 'the token only')),
   );
   addExamples(command, {

@@ -19,7 +19,10 @@ export function addTokenOptions(command: Command): Command {
     .addArgument(defineArgument('<NAMESPACE/NAME>', 'service account on the cluster', toTextParser(serviceAccount)))
     .addOption(defineAudienceOption())
     .addOption(
-      defineOption('--duration <DURATION>', 'lifetime of the token, at least 10m', toTextParser(tokenLifetime)).default(undefined, '1h'),
+      defineOption('--duration <DURATION>', 'requested lifetime of the token, at least 10m', toTextParser(tokenLifetime)).default(
+        undefined,
+        '1h',
+      ),
     );
   return addFacadeOptions(command);
 }

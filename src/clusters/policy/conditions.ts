@@ -14,14 +14,14 @@ export interface Fault {
   readonly reason: FaultReason;
   /** Text of the error for operators; may be empty. */
   readonly detail: string;
-  /** Remedy that replaces the remedy for the reason; undefined to use the latter. */
+  /** Remedy that overrides the one for the reason in REMEDIES; undefined for no override. */
   readonly remedy?: string;
 }
 
 /** Result of one probe. Add measurements as required fields: the compiler then reports where probes must supply them. */
 export interface ProbeEvidence {
   readonly faults: readonly Fault[];
-  /** Phrase about the namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
+  /** Phrase about the namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all, and if it is unknown. */
   readonly scope?: string | undefined;
 }
 
@@ -44,11 +44,11 @@ interface FederatedEvidence {
   readonly serviceAccount: string;
   /** Times of the last token, in milliseconds since 1970; undefined before the first token. */
   readonly times?: { readonly issuedAt: number; readonly renewAt: number; readonly expiresAt: number } | undefined;
-  /** Failure of the last request to the hub; undefined after a success. */
+  /** Failure to obtain a token from the hub, even while an earlier token is valid; undefined if there is none. */
   readonly failure?: HubTokenFailure;
 }
 
-/** A failed request to the hub for a token. */
+/** A failure to obtain a token from the hub: a failed request, or an unusable credential Secret. */
 export interface HubTokenFailure {
   readonly reason: Extract<ClusterReason, 'CredentialMissing' | 'HubTokenForbidden' | 'HubTokenFailed'>;
   /** Text of the error for operators; may be empty. */
@@ -75,14 +75,14 @@ export interface StoredEvidence {
 interface ConditionRow {
   /** Meaning of the status True, without a capital letter or full stop, for the documentation and the table columns. */
   readonly meaning: string;
-  /** Transitions that are recorded as events: all, those from and to False, or none. */
+  /** Changes that are recorded as events: all, those from and to False, or none; see `deriveEvents`. */
   readonly events: 'all' | 'failures' | 'none';
 }
 
 /** Returns the finding of another condition; undefined if probes do not evaluate it. */
 type FindingOf = (type: string) => Finding | undefined;
 
-/** A condition that is evaluated after each probe; a transition needs two probes in a row. */
+/** A condition that is evaluated after each probe; after the first probe, a transition needs two probes in a row. */
 export interface ProbedRow extends ConditionRow {
   /** True if the cluster is Ready only while this condition is True. */
   readonly isNeededForReady: boolean;
@@ -262,8 +262,8 @@ function toExpiredFinding({ cluster }: StoredEvidence, expiresAt: number): Findi
 }
 
 /**
- * Returns the finding of a failed renewal; `expiresAt` is undefined if the credential does not expire or has expired, or if that is
- * unknown.
+ * Returns the finding of a failed renewal or a failed later step. `expiresAt` is the expiry of the credential in use; undefined if the
+ * credential does not expire or has expired, or if its expiry is unknown.
  */
 function toRenewalFinding({ reason, detail }: RenewalFailure | HubTokenFailure, expiresAt: number | undefined): Finding {
   const expiry = expiresAt === undefined ? '' : `the credential in use expires at ${formatTimestamp(expiresAt)}`;
@@ -367,9 +367,9 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
     'apply the output of purser print hub-rbac --service-account NAME to the hub, where NAME is the service account in the Secret',
   HubTokenFailed: "check that the service account that the Secret names exists in Purser's namespace on the hub, and that the hub responds",
   Forbidden:
-    'apply deploy/target/access.yaml to the cluster; to limit Purser to some namespaces, list them in the namespaces key of the Secret, and apply the output of purser print target-rbac --namespaces',
+    'apply deploy/target/access.yaml to the cluster; to limit Purser to some namespaces, list them in the namespaces key of the Secret, and apply the output of purser print target-rbac --namespaces NAMESPACES',
   PermissionsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
-  NotReady: "run kubectl get --raw '/readyz?verbose' on the cluster",
+  NotReady: "run kubectl get --raw '/readyz?verbose' --context CONTEXT, where CONTEXT is a context of the cluster",
   Throttled: 'check the API Priority and Fairness settings of the cluster for the user that Purser authenticates as',
   NotProbed: 'see the Authorized condition',
   NoResponse: 'see the Reachable condition',

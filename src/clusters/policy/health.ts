@@ -11,7 +11,7 @@ import { clusterConditions, type Finding, type Findings, isSameFinding, listProb
 /** A condition whose changes are damped: the status and reason of `shown` change only after two probes in a row contradict them. */
 export interface DampedCondition {
   readonly shown: Finding;
-  /** Finding of the last probe if it differs from `shown`; undefined otherwise. */
+  /** Finding of the last probe if its status or reason differs from that of `shown`; undefined otherwise. */
   readonly doubt?: Finding;
 }
 
@@ -72,7 +72,7 @@ function damp(previous: DampedCondition | undefined, next: Finding): DampedCondi
   if (isSameFinding(previous.shown, next)) return isUnchanged(previous, next) ? previous : { shown: next };
   const { shown, doubt } = previous;
   const isTransition = isTrue(shown) !== isTrue(next);
-  // The reason of a failure may vary from probe to probe; two failures in a row change the condition, even if their reasons differ.
+  // The reason of a failure may vary from probe to probe; two failures in a row end the status True, even if their reasons differ.
   const isSecond = doubt !== undefined && (isTransition ? isTrue(doubt) === isTrue(next) : isSameFinding(doubt, next));
   return isSecond ? { shown: next } : { shown, doubt: next };
 }

@@ -1,6 +1,6 @@
-// The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token,
-// recover with the registered token, revoke the earlier tokens that are bound to anchors, or switch back to the registered token if Purser does not renew the
-// credential. Times are by Purser's clock, in milliseconds since the epoch.
+// The next step for one credential: restore the Secret with the renewed token, revoke the earlier tokens that are bound to anchors, delete
+// anchors of replaced tokens, renew the token, recover with the registered token, or, if Purser does not renew the credential, switch back
+// to the registered token and remove the record. Times are by Purser's clock, in milliseconds since the epoch.
 
 import { computeExponentialMs } from '../../std/backoff.ts';
 import { computeNextTurnAt } from '../../std/hash.ts';
@@ -55,13 +55,13 @@ export type CredentialPlan =
   | { readonly type: 'restore' }
   | { readonly type: 'deleteAnchors'; readonly anchors: readonly ReplacedAnchor[] }
   | { readonly type: 'renew' }
-  /** Requests the next token with the registered token, because the renewed one has expired, or the cluster rejects it. */
+  /** Requests the next token with the registered token, because the renewed token has expired or the cluster rejects the renewed token. */
   | { readonly type: 'recover' }
-  /** Revokes all tokens but the one on record, which was obtained for the revocation. */
+  /** Revokes all tokens that are bound to anchors, except the token on record, which was obtained for the revocation. */
   | { readonly type: 'revoke' }
-  /** Returns to the registered token. */
+  /** Switches back to the registered token. */
   | { readonly type: 'retire' }
-  /** Removes the Secret of a renewed token that was retired, and whose anchors are deleted. */
+  /** Removes the Secret with the record of a retired token, after the anchors on record were deleted. */
   | { readonly type: 'removeRecord' };
 
 /** Returns the first step that is due, or `wait` with the time of the next step. */
@@ -101,7 +101,7 @@ const BACKOFF = { initialMs: MIN_RETRY_MS, maxMs: 600_000 };
 const REPEAT_MS = 600_000;
 /** Time within which a term has probably completed a due deletion, in milliseconds. */
 const COMPLETION_MS = 600_000;
-/** Maximum time by which a recorded renewal is in the future, in milliseconds, unless the clock was set back after the renewal. */
+/** Maximum time by which a recorded renewal may be in the future, in milliseconds; beyond it, the clock was set back after the renewal. */
 const MAX_AHEAD_MS = 300_000;
 
 /**

@@ -1,5 +1,5 @@
-// Limits on the memory of watches, and on the bytes of long responses in progress: per tenant, per source address and in total. A request
-// above a limit is rejected with 429.
+// Limits on the memory of watches, and on the bytes of long responses in progress: per tenant, in total and, for watches, per source
+// address. A request above a limit is rejected with 429.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { FacadeRequest } from '../request.ts';
@@ -89,15 +89,15 @@ const MIN_WATCHES = 500;
 
 /** Limits on the memory of watches, in bytes. */
 export interface WatchLimits extends ConcurrencyLimits {
-  /** Bytes that count toward the limits for one watch over HTTP/1.1. */
+  /** Bytes that count toward the limits for one watch over HTTP/1.1, in addition to the large buffers of its connection. */
   readonly perConnection: number;
   /** Bytes that count toward the limits for one watch over HTTP/2. */
   readonly perStream: number;
 }
 
 /**
- * Returns the limits on watches for a process with a memory limit of `memoryBytes` (undefined for no memory limit). The limits never allow
- * more than 10,000 watches, because each event is written to each watch.
+ * Returns the limits on watches for a process with a memory limit of `memoryBytes` (undefined for no memory limit). The total always allows
+ * at least 500 watches, and never more than 10,000, because each event is written to each watch.
  */
 export function computeWatchLimits(memoryBytes: number | undefined): WatchLimits {
   const affordable = memoryBytes === undefined ? MAX_WATCHES : Math.floor((memoryBytes - RESERVED_BYTES) / CONNECTION_BYTES);

@@ -27,7 +27,7 @@ interface Connection {
   excess: number;
   /** Set of waiting connections that contains this one; undefined while a request is in progress. */
   waitingIn: Set<Connection> | undefined;
-  /** Size of the large buffers while the connection is idle, in bytes. */
+  /** Size of the large buffers while the connection is idle, in bytes; otherwise 0. */
   buffer: number;
 }
 

@@ -15,7 +15,7 @@ export interface ReviewRates {
   readonly perAddressOverAllowance: Rate;
   /** Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so only many active tokens reach this rate. */
   readonly known: Rate;
-  /** Rate for the tokens of one tenant that are unknown, but signed by the hub. */
+  /** Rate for unknown tokens of one tenant that the hub has signed, for reviews that `admit` rejects. */
   readonly signed: Rate;
 }
 
@@ -89,7 +89,7 @@ export class ReviewLimit {
     return toAdmission(this.#signed.take(toTenant(username)));
   }
 
-  /** Admits the review of an unknown token from an address, within the limits. The caller must call `settle` once, after the review. */
+  /** Admits the review of an unknown token from an address, within the limits. After an admission, the caller must call `settle` once. */
   admit(address: string): ReviewAdmission {
     const source = this.#findOrAddSource(address);
     const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#allOverAllowance.take();

@@ -1,4 +1,5 @@
-// The keys that limits apply to: the tenant of a user, across all tokens of the user, and the source address of a connection.
+// Limits on the rates of tenants, and the keys that limits apply to: the tenant of a user, across all tokens of the user, and the source
+// address of a connection.
 
 import { isIPv6 } from 'node:net';
 import { parseServiceAccountNamespace } from '../../kubernetes/service-account.ts';
@@ -9,7 +10,7 @@ import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 
 const MAX_TENANTS = 10_000;
 
-/** Request rates of tenants. Only the rates of recent tenants are kept. */
+/** Rates of requests or of reviews, by tenant. Only the rates of recent tenants are kept. */
 export class TenantRates {
   readonly #clock: Clock;
   readonly #rate: Rate;
@@ -20,7 +21,7 @@ export class TenantRates {
     this.#rate = rate;
   }
 
-  /** Counts one request of a tenant. Returns the time to wait in milliseconds; 0 within the rate. */
+  /** Counts one request or review of a tenant. Returns the time to wait in milliseconds; 0 within the rate. */
   take(tenant: string): number {
     const bucket = this.#buckets.get(tenant) ?? new TokenBucket(this.#clock, this.#rate);
     // Moves the bucket to the end, so that it is evicted last.

@@ -25,7 +25,7 @@ interface Tenant {
 }
 
 const LIMITS: UnreadEventsLimits = { perTenant: 4 << 20, total: 32 << 20 };
-/** Time for a client to read an event while other watches wait, in milliseconds. Afterwards, the watch of the client is closed. */
+/** Time for a client to read the events of one write, in milliseconds. While any watch waits, the watches of slower clients are closed. */
 const MAX_UNREAD_MS = 10_000;
 
 export class UnreadEvents {

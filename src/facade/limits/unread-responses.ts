@@ -1,7 +1,7 @@
-// The limit on unread responses to requests without a seat in the queue: requests without valid credentials, requests for public documents,
-// and requests that are rejected before they get a seat. If the unread responses to an address take too much memory, the connection with
-// the oldest of them is closed; over HTTP/2, only the stream of that response. If all unread responses together take too much memory,
-// this affects the address whose responses take the most.
+// The limit on unread responses to requests that reach no endpoint of the façade: rejected requests, such as those without valid
+// credentials, and requests for public documents. The metrics port has its own limits. If the unread responses to an address take too much
+// memory, the connection with the oldest of them is closed; over HTTP/2, only the stream of that response. If all unread responses together
+// take too much memory, this affects the address whose responses take the most.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -28,8 +28,9 @@ interface Unread {
 
 /** Default limits. Clients that read have almost no unread bytes, because the kernel accepts a short response immediately. */
 const LIMITS: UnreadLimits = { perAddress: 8 << 20, total: 32 << 20 };
-/** Memory of the objects of a request and its response, in bytes: over HTTP/1.1; and over HTTP/2, including the stream and the body. */
+/** Memory of the objects of an HTTP/1.1 request and its response, in bytes. */
 const OVERHEAD_BYTES = 4 << 10;
+/** Memory of the objects of an HTTP/2 request and its response, including the stream and the request body, in bytes. */
 const STREAM_OVERHEAD_BYTES = 32 << 10;
 
 export class UnreadResponses {

@@ -64,7 +64,7 @@ export class Item implements VisibleObject {
   }
 }
 
-/** Returns the text in its own buffer. A buffer from Node's shared pool would keep the pool in memory as long as the log has the item. */
+/** Returns the text in its own buffer. A buffer from Node's shared pool would keep the pool in memory as long as the item exists. */
 function toOwnBuffer(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);

@@ -63,8 +63,8 @@ interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
 
 const MAX_WEIGHT = 32e6;
 /**
- * Maximum age of a change in the log, in milliseconds; the same as in Kubernetes. A new permission also covers the log: a new owner of a
- * namespace can list objects that were recently deleted from the namespace.
+ * Maximum age of a change in the log, in milliseconds: the default compaction interval of kube-apiserver. A new permission also covers the
+ * log: a new owner of a namespace can list objects that were recently deleted from the namespace.
  */
 const MAX_AGE_MS = 300_000;
 const WAIT_MS = 3_000;
@@ -281,7 +281,7 @@ export function hasGap({ gapSince, revision }: Entry, since: number): boolean {
   return gapSince !== undefined && gapSince < since && since < revision;
 }
 
-/** Returns the size of the object after a change, in bytes; 0 for a deletion. The object before it is usually part of an earlier entry. */
+/** Returns the size of the object after a change, in bytes; 0 for a deletion. The state before the change is usually in an older entry. */
 function weightOf(entry: Entry | undefined): number {
   return entry?.after?.weight ?? 0;
 }

@@ -47,7 +47,7 @@ export interface ListEndpoints {
 }
 
 const HISTORY_CAPACITY = 16_384;
-/** Upper bound of random salts. Because of the salt, other replicas do not accept versions of this replica. */
+/** Upper bound of the random salts for local revisions. Because of the salt, other replicas do not accept versions of this replica. */
 const MAX_SALT = 2 ** 31;
 /** Limits on the bytes of responses in progress: eight large lists of one tenant, and 128 in total. */
 const RESPONSE_LIMITS: ConcurrencyLimits = { perTenant: 8 * RESERVED_BYTES, total: 128 * RESERVED_BYTES };
@@ -78,7 +78,7 @@ export interface SharedLimitsOptions extends Pick<RbacAccessOptions, 'clock' | '
 
 /** Creates the limits that these lists share. */
 export function createSharedLimits(lists: readonly Listing[], { clock, random, watchLimits }: SharedLimitsOptions): SharedLimits {
-  const noun = `large lists of ${lists.map(({ plural }) => plural).join(' and ')} at a time`;
+  const noun = `large responses with ${lists.map(({ plural }) => plural).join(' or ')} in progress`;
   return {
     responseBytes: new ConcurrencyLimiter({ ...RESPONSE_LIMITS, noun }),
     watchLimiter: new ConcurrencyLimiter({ ...watchLimits, noun: 'watches' }),

@@ -99,7 +99,8 @@ interface View {
 }
 
 /**
- * Returns the objects at a past version, or undefined if the version is unknown. The result is empty for a caller who may see no object.
+ * Returns the objects at a past version, or undefined if the version is unknown or, with `requiresSameView`, has another fingerprint. The
+ * result is empty for a caller who may see no object.
  */
 function findCollection(history: History, requested: FacadeVersion, { visibility, requiresSameView }: View): Collection | undefined {
   if (requiresSameView && requested.fingerprint !== visibility.fingerprint) return undefined;

@@ -75,7 +75,8 @@ export class RbacAccess {
   }
 
   /**
-   * Returns the objects that a caller may see, without a review. `findVisibility` must have been called just before, to cache the decision.
+   * Returns the objects that a caller may see, without a review: those of the caller's open watches or, without an open watch, those that
+   * RBAC or the cached decision of a recent `findVisibility` allows.
    */
   findVisibilityNow(user: User): Visibility {
     const viewer = this.#updateViewer(user);

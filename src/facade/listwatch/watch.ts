@@ -52,7 +52,10 @@ const BOOKMARK_INTERVAL_MS = 60_000;
 const LAST_BOOKMARK_MS = 2_000;
 const MAX_DURATION_MS = 3_600_000;
 
-/** Returns a stream of events from the requested version. Sends 410 and 504 as ERROR events; throws other errors before the response. */
+/**
+ * Returns a stream of events from the requested version. Throws errors of the request before the response, except 410 and 504, which are
+ * sent as ERROR events. Any other failure after the start of the response closes the connection or the HTTP/2 stream.
+ */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
   const { listing, history, access, clock, plain, watchLimiter, watchLimits } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
@@ -214,7 +217,7 @@ function findStart(
 }
 
 /**
- * Returns the position to resume from, or undefined if the revision is unknown. A caller that sees no object can resume from any revision.
+ * Returns the position to resume from, or undefined if the revision is unknown. A caller who sees no object can resume from any revision.
  */
 function findResumePosition(history: History, visibility: Visibility, revision: number): number | undefined {
   return visibility.isNothing ? history.end : history.findPositionAfter(revision);
@@ -224,7 +227,7 @@ function createInitialEvents({ collection }: History, visibility: Visibility, na
   return collection.findVisible(visibility, namespace).map((item) => ({ type: 'ADDED', item }));
 }
 
-/** Sends the bookmarks of a watch and ends it after its duration, with one timer. The returned function cancels the timer. */
+/** Sends the bookmarks of a watch and ends the watch after its duration, with one timer. The returned function cancels the timer. */
 function schedule({ clock, random }: WatchDeps, { timeoutSeconds = 0, allowWatchBookmarks }: ListOptions, watcher: Watcher): () => void {
   const durationMs = Math.min(timeoutSeconds === 0 ? (MAX_DURATION_MS / 2) * (1 + random()) : timeoutSeconds * 1_000, MAX_DURATION_MS);
   const startedAt = clock.monotonic();

@@ -136,7 +136,7 @@ export class Watcher implements StreamSource, EventWriter {
   pump(shared: SharedPieces = new Map()): void {
     const { history, stream, unread } = this.#options;
     if (!stream.isBlocked) unread.remove(this);
-    // A caller that sees no object gets no event, so dropped entries do not affect it.
+    // A caller who sees no object gets no event, so dropped entries do not affect the watch.
     if (this.#visibility.isNothing) this.#position = history.end;
     while (!this.#isOver) {
       if (this.#position < history.start) return this.expire();
@@ -161,7 +161,10 @@ export class Watcher implements StreamSource, EventWriter {
     this.pump();
   }
 
-  /** Sends a bookmark if no event is pending and the log has reached a later revision than the caller can resume from. */
+  /**
+   * Sends a bookmark if the watch has bookmarks, the caller may see any object, no event is pending, and the log has reached a later
+   * revision than the caller can resume from.
+   */
   sendBookmark(): void {
     const { history, sendsBookmarks, form, stream, currentVersion } = this.#options;
     if (this.#isOver || !sendsBookmarks || this.#isBehind || stream.isBlocked || history.revision <= this.#sentRevision) return;

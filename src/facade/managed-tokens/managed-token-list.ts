@@ -11,7 +11,7 @@ import { pickBySchema, restrictSchema } from '../listwatch/public-schema.ts';
 
 /**
  * Paths of the public fields. Callers have permission to read the ManagedToken on the hub, so its spec and its condition messages are not
- * secret. The list omits requests, digests and anchors in the status, which callers do not need.
+ * secret. The list omits status fields that callers do not need, such as digests and anchors.
  */
 export const PUBLIC_FIELDS = [
   'spec.clusterName',

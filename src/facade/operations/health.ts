@@ -10,9 +10,9 @@ export interface Check {
 }
 
 export interface HealthChecks {
-  /** Liveness checks. Kubernetes restarts the container when one of them fails. */
+  /** Liveness checks. Kubernetes restarts the container if one of them keeps failing. */
   readonly livez: readonly Check[];
-  /** Readiness checks. Kubernetes sends the pod no requests while one of them fails. */
+  /** Readiness checks. Services send the pod no requests while one of them fails. */
   readonly readyz: readonly Check[];
 }
 

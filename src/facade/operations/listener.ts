@@ -40,7 +40,7 @@ export interface Operations extends Pick<ListeningServer, 'url'> {
   close(): Promise<void>;
 }
 
-/** Starts to listen. Rejects if the port is taken, or the certificate cannot be read or used. */
+/** Starts to listen. Rejects if the address or the port is not available, or the certificate cannot be read or used. */
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
   const { log } = options;
   const connections = new Connections(CONNECTIONS);
@@ -149,7 +149,7 @@ class Requests {
     else if (error instanceof StatusError) this.#send(request, response, createErrorReply(error));
     else {
       this.#options.log.error({ error }, 'request to the metrics port failed');
-      this.#send(request, response, createErrorReply(internalError('unexpected error')));
+      this.#send(request, response, createErrorReply(internalError("the request could not be completed; Purser's log contains the cause")));
     }
   }
 

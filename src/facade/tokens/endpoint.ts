@@ -42,7 +42,7 @@ import type { ParsedTokenRequest, TokenRequestParser } from './request-parser.ts
 export interface TokenEndpointOptions {
   readonly authorizer: Authorizer;
   readonly clients: ClusterClients;
-  /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist or is being deleted. */
+  /** Returns a Cluster, with Purser's credential for it if there is one; undefined if the Cluster does not exist or is being deleted. */
   readonly findRegistration: (cluster: string) => RegisteredCluster | undefined;
   readonly parser: TokenRequestParser;
   readonly audit: Audit;

@@ -196,7 +196,7 @@ function checkAudiences(audiences: readonly string[], { name }: ServiceAccountNa
 }
 
 /**
- * Throws 400 for a bound object of an unsupported kind, and 422 for a lifetime that Kubernetes would extend. The target checks the rest.
+ * Throws 400 for a bound object of an unsupported kind, and 422 for a lifetime that Kubernetes can extend. The target checks the rest.
  */
 function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequest): void {
   if (boundObjectRef === undefined) return;

@@ -4,7 +4,7 @@ import { type FieldError, forbiddenValue, unsupportedValue } from '../field-erro
 import { checkOptions, type ListOptions } from './options.ts';
 import { readFlag, readInteger, readText } from './query.ts';
 
-/** Returns the ListOptions of a query, or throws a StatusError (400). Does not validate them or parse selectors. */
+/** Returns the ListOptions of a query, or throws a StatusError (400). Neither validates the options nor parses selectors. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const timeoutSeconds = readInteger(query, 'timeoutSeconds');
   return {

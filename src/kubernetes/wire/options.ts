@@ -41,7 +41,7 @@ export interface ListOptions {
 
 /**
  * Returns the CreateOptions or UpdateOptions of a query, or throws a StatusError (422). `maxLength` is the maximum length of fieldManager,
- * in characters.
+ * in characters; the limit of 128 bytes also applies.
  */
 export function parseWriteOptions(
   query: URLSearchParams,

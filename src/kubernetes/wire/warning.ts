@@ -5,7 +5,7 @@ const TRUNCATED_RUNES = 256;
 
 /**
  * Returns the header values for these warnings, without duplicates and without those that a header cannot contain. If all warnings together
- * exceed 4,096 characters, each is truncated to 256 characters, and those that still exceed the total are omitted. Values have one
+ * exceed 4,096 characters, each is truncated to 256 characters, and no warning is added once the total reaches 4,096. Values have one
  * character per byte, as Node encodes headers.
  */
 export function toWarningHeaders(texts: readonly string[]): string[] {

@@ -37,7 +37,7 @@ export interface CertificateSubject {
   readonly groups: readonly string[];
 }
 
-/** DNS names and IP addresses of a server on loopback. */
+/** DNS names and IP addresses of a server on loopback, including the DNS names of the Service `kubernetes`. */
 export const LOOPBACK_NAMES: readonly string[] = [
   'localhost',
   'kubernetes',

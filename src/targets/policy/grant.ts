@@ -30,7 +30,7 @@ export interface TargetTokenRequest {
   readonly accountUID?: string;
 }
 
-/** Limits of the installation on all tokens. */
+/** Limits of the installation on tokens. `facadeAudiences` and `credentialNamespaces` apply only to ManagedTokens. */
 export interface TokenLimits {
   /** Maximum lifetime, in seconds; longer requested lifetimes are shortened. Unlimited if undefined. */
   readonly maxExpirationSeconds?: number;
@@ -53,7 +53,7 @@ type LimitSettings = { readonly [Limit in keyof SettableLimits]: SettableLimits[
 export interface IssueDetails {
   /** UID of the anchor Secret on the target; required with revocation BoundSecret. */
   readonly anchorUID?: string;
-  /** UID of the service account that a renewal expects; absent if any UID is acceptable. */
+  /** UID that the service account must have; absent if any UID is acceptable. */
   readonly accountUID?: string;
   /** Audiences of the target's API server, for a spec without audiences; absent if they are unknown. */
   readonly apiAudiences?: readonly string[];
@@ -86,8 +86,8 @@ export function toAnchorName(tokenUID: string): string {
 }
 
 /**
- * Lifetime in seconds that Kubernetes can extend to a year for a token bound to a Pod, because legacy clients request it. By default, it
- * extends the lifetimes of tokens for the API server's own audiences.
+ * Requested lifetime that Kubernetes can extend to a year, in seconds. By default, kube-apiserver extends it for tokens that are bound to a
+ * Pod and have the API server's own audiences, because older clients do not reload such tokens.
  */
 export const SILENTLY_EXTENDED_SECONDS = 3607;
 
@@ -164,7 +164,10 @@ export function selectGrantedAudiences(
   return requested.length > 0 ? requested : (claims?.audiences ?? audiences ?? []);
 }
 
-/** Returns whether the claims name the requested audiences or, for a request without audiences, those that the response states. */
+/**
+ * Returns whether the claims name the requested audiences or, for a request without audiences, those that the response states. Returns true
+ * if neither the request nor the response has audiences.
+ */
 function isForAudiences({ audiences: requested }: TargetTokenRequest, { audiences: stated, claims }: GrantResponse): boolean {
   const expected = requested.length > 0 ? requested : stated;
   return expected === undefined || hasSameAudiences(claims?.audiences ?? [], expected);

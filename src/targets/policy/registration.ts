@@ -2,7 +2,7 @@
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 
-/** Returns `namespace/name` of the credential Secret; empty if the Cluster represents the hub or has no credential. */
+/** Returns `namespace/name` of the credential Secret; empty if `spec.authInfo.controller` is unset or refers to a service account. */
 export function credentialKeyOf({ spec }: Cluster): string {
   const controller = spec.authInfo?.controller;
   return controller?.kind === 'Secret' ? `${controller.namespace}/${controller.name}` : '';

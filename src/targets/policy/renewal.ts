@@ -11,13 +11,13 @@ export interface RenewalTerms {
   readonly isAutomatic: boolean;
   /** Lifetime to request. */
   readonly lifetimeMs: number;
-  /** Minimum time for which a replaced token stays valid. */
+  /** Configured time for which a replaced token stays valid; `computeOverlapMs` limits this time. */
   readonly overlapMs: number;
 }
 
 /**
- * Returns the terms for the Clusters that share a credential: the shortest lifetime, the longest overlap, and automatic renewal only if no
- * Cluster has set it to Manual.
+ * Returns the terms for the Clusters that share a credential: the shortest lifetime, the longest overlap, and automatic renewal unless a
+ * Cluster sets renewal to Manual. Without Clusters, there is no automatic renewal.
  */
 export function combineRenewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): RenewalTerms {
   const all = clusters.map(({ spec }) => spec.credential);
@@ -29,8 +29,8 @@ export function combineRenewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]):
 }
 
 /**
- * Returns the time for which a replaced token stays valid: the overlap, but at most half of the granted lifetime, because the next renewal
- * follows within that time, and at least the probe interval, within which every replica notices a renewed token.
+ * Returns the time for which a replaced token stays valid, in milliseconds: the overlap, but at most half of the granted lifetime, because
+ * the next renewal follows within that time, and at least the probe interval, so that every replica receives the renewed token in time.
  */
 export function computeOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'>, lifetimeMs: number, probeIntervalMs: number): number {
   return Math.max(Math.min(overlapMs, lifetimeMs / 2), probeIntervalMs);
@@ -40,7 +40,7 @@ export function computeOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'>,
 export interface TokenInUse {
   /** `sha256:` and the digest of the token. */
   readonly digest: string;
-  /** True if Purser did not obtain the token itself, so it is renewed immediately. */
+  /** True if Purser did not obtain the token itself. Automatic renewal replaces such a token immediately. */
   readonly isSupplied: boolean;
   /** Time of issuance; undefined if it is unknown. */
   readonly issuedAt?: number | undefined;

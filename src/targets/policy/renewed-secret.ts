@@ -39,9 +39,9 @@ export interface RenewalRecord {
   readonly expiresAt: number;
   /** Time at which Purser switched back to the registered token; undefined while the renewed token is in use. */
   readonly retiredAt?: number | undefined;
-  /** Last renewal request of an administrator that Purser has satisfied; undefined if there is none. */
+  /** Last renewal request that Purser has satisfied; undefined if there is none. */
   readonly renewRequest?: string | undefined;
-  /** Revocation request for which the renewed token was obtained; undefined if there is none. */
+  /** Last revocation request before the renewal, which is pending while it differs from `revoked`; undefined if there is none. */
   readonly revokeRequest?: string | undefined;
   /** Last revocation request that Purser has completed; undefined if there is none. */
   readonly revoked?: string | undefined;
@@ -53,7 +53,7 @@ export interface RenewalRecord {
 
 /** Number of anchors of replaced tokens in a record at which Purser deletes the oldest ones before their overlap ends. */
 export const MAX_REPLACED = 8;
-/** Maximum number of anchors of replaced tokens in a record; it is reached only if deletions fail. */
+/** Maximum number of anchors of replaced tokens in a record. */
 export const MAX_RECORDED = 64;
 
 /** Returns the name of the Secret with the renewed token of a registered Secret. */

@@ -76,7 +76,7 @@ function parseNumericDate(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_TIMESTAMP) : undefined;
 }
 
-/** Returns whether an issuer resolves only inside a cluster. Many clusters have such an issuer by default and do not trust each other. */
+/** Returns whether the host of an issuer resolves only inside a cluster. By default, many clusters have the same issuer of this form. */
 export function isClusterLocalIssuer(issuer: string): boolean {
   return LOCAL_ISSUER.test(URL.parse(issuer)?.hostname ?? '');
 }

@@ -237,11 +237,12 @@ export function isTokenFree(key: string): boolean {
 
 /** Returns the problem with an item of `spec.secret.keys`; undefined if there is none. */
 export function keyProblem({ key, from }: NonNullable<SecretSpec['keys']>[number], outputs: readonly string[]): string | undefined {
-  if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..')) return 'must be a valid key of a Secret';
+  if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..'))
+    return "must be a valid key of a Secret (letters, digits, '-', '_' and '.'; neither '.' nor beginning with '..')";
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))
     return `must not be ${TOKEN_KEY} or a key of the chosen outputs`;
   return isTokenSource(from) && isTokenFree(key)
-    ? 'must not be a key that an output, in spec.secret.outputs or not, uses for a value without the token (for example, server) if the field from is Token or Kubeconfig'
+    ? 'must not be a key that some output format uses for a value without the token, such as server, if from is Token or Kubeconfig'
     : undefined;
 }
 

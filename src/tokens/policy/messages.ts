@@ -13,7 +13,7 @@ import type { AnchorLocation } from './anchors.ts';
 import type { SecretConflict } from './secret.ts';
 import type { StoredToken } from './spec.ts';
 
-/** Cause of a missing or outdated token. */
+/** Failure of a ManagedToken, as its conditions and events report it. */
 export interface TokenFailure {
   readonly reason:
     | FailureReason
@@ -35,7 +35,7 @@ export function tokenFailure(reason: FailureReason, token: StoredToken, response
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
   const relayed = RELAYED_REASONS.has(reason) ? redactResponse(response, token) : '';
   const remedy = isClusterFailure(reason)
-    ? ` For the cause, an administrator must check the conditions of Cluster ${token.spec.clusterName} or Purser's log.`
+    ? ` An administrator can find the cause in the conditions of Cluster ${token.spec.clusterName} or in Purser's log.`
     : '';
   return { reason, message: `${toSentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }
@@ -85,19 +85,19 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOv
 
 const OVER_BUDGET = `the Secrets of ManagedTokens in the namespace take too much memory. Delete unused Secrets with the label ${Label.managedBy}.`;
 
-/** Returns the failure of a removal that a limit delays or pauses; `forbidden` names the missing permission. */
+/** Returns the failure of a removal that a limit delays or pauses; `forbidden` is the message of the refusal. */
 export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {
   return { reason, message: `${toSentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
 }
 
 /**
- * Returns the failure to report for a lost permission until a second review confirms the loss; `forbidden` names the missing permission.
+ * Returns the failure to report for a lost permission until another review confirms the loss; `forbidden` is the message of the refusal.
  */
 export function pendingWithdrawalFailure(forbidden: string): TokenFailure {
   return { reason: 'WithdrawalPending', message: `${toSentence(AlertReason.WithdrawalPending)} ${forbidden}` };
 }
 
-/** Returns the message of the event for a removed Secret; `forbidden` names the missing permission. */
+/** Returns the message of the event for a removed Secret; `forbidden` is the message of the refusal. */
 export function formatWithdrawnMessage(forbidden: string): string {
   return `${toSentence(AlertReason.Withdrawn)} ${forbidden}`;
 }
@@ -139,7 +139,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   OwnNamespace: () => `${FailureReason.OwnNamespace}. Use a service account in another namespace`,
   TargetThrottled: () => `${FailureReason.TargetThrottled}. Purser retries later`,
   AnchorDeletionUnconfirmed: ({ metadata }) =>
-    `${FailureReason.AnchorDeletionUnconfirmed}. Delete Secret ${toAnchorName(metadata.uid)} on the former cluster; then delete the ManagedToken, or remove its annotation ${Annotation.revoke}`,
+    `${FailureReason.AnchorDeletionUnconfirmed}. On the former cluster, delete Secret ${toAnchorName(metadata.uid)} in each namespace that status.anchors lists; then delete the ManagedToken, or remove its annotation ${Annotation.revoke}`,
   TooManyAnchors: () =>
     `${FailureReason.TooManyAnchors}. Make the former clusters reachable or, if they no longer exist, delete their Cluster objects`,
   AuthorizationFailed: () =>

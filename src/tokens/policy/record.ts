@@ -1,6 +1,6 @@
 // The record of a token: annotations on its Secret, written in the same request as the token. One of them is the request that the token was
-// issued for, which Purser compares with the current spec. The status reports the record. Only status.tokenDigest, which
-// Purser signs, identifies the last issued token reliably, because tenants can change the record.
+// issued for, which Purser compares with the current spec. The status reports the record. Only status.tokenDigest, which Purser signs,
+// identifies the last issued token reliably, because tenants can change the record.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';

@@ -28,7 +28,10 @@ export function computeRenewAt(lifetime: Lifetime, renewBefore: string, uid: str
   return Math.max(earliestAt, toWholeSecond(Math.min(latestAt - jitterMs * hashToFraction(uid), expiresAt)));
 }
 
-/** Returns the earliest time of a renewal: a tenth of the lifetime after the issuance, but at least 30 seconds after it. */
+/**
+ * Returns the earliest time of a renewal: a tenth of the lifetime after the issuance, but at least 30 seconds after it, rounded up to a
+ * whole second.
+ */
 export function earliestRenewAt(lifetime: Lifetime): number {
   const ageMs = Math.max(MIN_AGE_MS, computeLengthMs(lifetime) * MIN_AGE_SHARE);
   return toWholeSecond(lifetime.issuedAt + ageMs + 999);

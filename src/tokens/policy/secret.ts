@@ -1,5 +1,5 @@
-// The Secret that holds a token: name, data, metadata and owner, and the parts that Purser keeps in memory. Only the ManagedToken that owns
-// a Secret writes it; if the Secret does not exist, the oldest ManagedToken that names it creates it.
+// The Secret that holds a token: name, data, metadata and owner, and the parts that Purser keeps in memory. Purser writes a Secret only for
+// the ManagedToken that owns it, and creates a missing Secret only for the oldest ManagedToken that names it.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';

@@ -26,8 +26,8 @@ export interface StoredToken extends Stored<ManagedToken> {
 }
 
 /**
- * Maximum size of a ManagedToken as JSON, without labels and annotations set by users, in bytes. ManagedTokens that the CRD admits are
- * smaller.
+ * Maximum size of the parts of a ManagedToken that Purser keeps (see `reduceToken`), as JSON, in bytes. ManagedTokens that the CRD admits
+ * are smaller.
  */
 export const MAX_TOKEN_BYTES = 65_536;
 

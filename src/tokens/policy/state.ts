@@ -89,7 +89,7 @@ export interface TokenState {
   readonly hasToken: boolean;
   /** Record of the issued token, with times limited by the token's own claims; undefined if the record is missing or damaged. */
   readonly record: TokenRecord | undefined;
-  /** Reason why the issued token no longer matches the spec or the Cluster; undefined if it matches both. */
+  /** Reason why the issued token no longer matches the spec or the Cluster; undefined if it matches both, and without a record. */
   readonly superseded: IssueReason | undefined;
   /** True if the token was issued for another Cluster object or with another credential. It stays valid at the address in the Secret. */
   readonly hasOtherCredential: boolean;
@@ -157,7 +157,10 @@ export function deriveSecretState(
   };
 }
 
-/** Returns whether the Secret holds an unaltered token for this spec that the cluster has not rejected; the token may have expired. */
+/**
+ * Returns whether the Secret holds an unaltered token for this spec and Cluster that the cluster has not rejected; the token may have
+ * expired.
+ */
 export function hasCurrentToken({ hasToken, record, superseded, forged, rejected }: TokenState): boolean {
   return hasToken && record !== undefined && superseded === undefined && !forged && !rejected;
 }

@@ -76,7 +76,7 @@ function classifyToken(state: TokenState): TokenFacts['token'] {
   return hasCurrentToken(state) ? 'valid' : 'none';
 }
 
-/** Returns the fields about the token for this spec; empty without a token. */
+/** Returns the fields about the token for this spec; empty if there is neither a token nor the record of an expired one. */
 function toTokenFields(token: StoredToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
   if (record === undefined || superseded !== undefined || !(hasToken || expired)) return {};
   const { renewBefore, suspend } = token.spec.rotation;

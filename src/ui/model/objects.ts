@@ -52,11 +52,11 @@ export interface Cluster {
   readonly type: string;
   readonly endpoints: readonly string[];
   readonly conditions: readonly Condition[];
-  /** Duration of the last probe, in milliseconds; undefined if unknown, or if the user is not authorized to read the Cluster on the hub. */
+  /** Duration of the last probe, in milliseconds; undefined if unknown, or if the page cannot read the Cluster on the hub. */
   readonly latencyMs: number | undefined;
   /**
-   * Expiry of Purser's credential, in milliseconds since the epoch; undefined if unknown, or if the user is not authorized to read the
-   * Cluster on the hub.
+   * Expiry of Purser's credential, in milliseconds since the epoch; undefined if there is none or it is unknown, or if the page cannot read
+   * the Cluster on the hub.
    */
   readonly credentialExpiresAt: number | undefined;
 }
@@ -132,7 +132,7 @@ export function findCondition({ conditions }: Cluster, type: string): Condition 
   return conditions.find((condition) => condition.type === type);
 }
 
-/** Returns a Cluster with the fields and condition messages that only the hub returns. */
+/** Returns the Cluster with the conditions of `hub`, and with the fields that only the hub returns; unchanged if `hub` is undefined. */
 export function withHubFields(cluster: Cluster, hub: Cluster | undefined): Cluster {
   if (hub === undefined) return cluster;
   const { latencyMs, credentialExpiresAt } = hub;

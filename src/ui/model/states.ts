@@ -35,7 +35,7 @@ const SOON_MS = 86_400_000;
 /** Time for Purser to issue a first token, in milliseconds; until then, a ManagedToken without a token is pending. */
 const FIRST_TOKEN_MS = 60_000;
 
-/** Returns the most urgent state that applies to a token. */
+/** Returns the state of a token at `now`. */
 export function tokenStateOf(token: Token, now: number): TokenState {
   const { ready, rotationFailing, isSuspended } = token;
   if (isExpired(token, now)) return 'expired';
@@ -56,7 +56,7 @@ export function isUsable({ ready, expiresAt }: Token, now: number): boolean {
   return ready?.status === 'True' && (expiresAt === undefined || expiresAt > now);
 }
 
-/** Returns the condition that explains the state of a token; undefined if none does. */
+/** Returns the condition that explains the state of a token: RotationFailing if it is True, otherwise Ready; undefined if there is none. */
 export function explanationOf({ ready, rotationFailing }: Token): Condition | undefined {
   return rotationFailing?.status === 'True' ? rotationFailing : ready;
 }

@@ -107,8 +107,8 @@ function useAddress(): readonly [Address, (address: Address, isReplaced?: boolea
 }
 
 /**
- * Handles keys: `/` searches, Arrow Down and Enter leave the search field, Escape closes details or clears the filter, + and − zoom, 1 to 3
- * select a view.
+ * Handles keys: `/` searches, Arrow Down and Enter leave the search field, Escape closes details, clears the filter or leaves the search,
+ * `+` and `-` zoom, and `1` to `3` select a view.
  */
 function useShortcuts(
   address: Address,

@@ -45,8 +45,8 @@ export function CommandLine({ text }: { readonly text: string }) {
 }
 
 /**
- * Shows details of one object, next to the list. Takes the focus when it opens, and returns it when it closes; Escape closes it. Give each
- * object a `key` of its own, so that the panel takes the focus again for another object.
+ * Shows details of one object, next to the list. Takes the focus when it opens, and returns it when it closes. Give each object its own
+ * `key`, so that the panel takes the focus again for another object.
  */
 export function Panel({
   title,
@@ -84,7 +84,7 @@ export function focusView(): void {
   document.querySelector<HTMLElement>('.grid, .attention a')?.focus();
 }
 
-/** Shows values with commas between them. Each value is isolated, so that a value of another direction does not reorder its neighbors. */
+/** Shows values with commas between them. Each value is isolated, so that right-to-left text does not reorder its neighbors. */
 export function Values({ values }: { readonly values: readonly string[] }) {
   return html`<span>${values.map((value, index) => html`${index > 0 && ', '}<bdi>${value}</bdi>`)}</span>`;
 }

@@ -76,7 +76,7 @@ describe('toRegistration', () => {
     'refuses the address %s',
     async (server) => {
       expect(String(await register({ server }))).toMatch(
-        / in --server is not an https URL without user, query, fragment.*\. Set --server to such a URL$/,
+        / in --server is neither a host nor an https URL without user, query, fragment.*\. Set --server to such an address$/,
       );
     },
   );

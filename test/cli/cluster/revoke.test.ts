@@ -80,7 +80,7 @@ describe('purser cluster revoke', () => {
     const token = await world.nextToken();
     expect(await run()).toBeUndefined();
     expect(world.target.accepts(token)).toBe(false);
-    expect(printed.join('')).toContain(`purser cluster revoke ${world.name} --context TARGET`);
+    expect(printed.join('')).toContain(`purser cluster revoke ${world.name} --hub-context HUB --context TARGET`);
   });
 
   it('re-creates the service account with its labels, and writes a new token into the registered Secret', async () => {

@@ -137,10 +137,10 @@ describe('keyProblem', () => {
       'server',
       'Token',
       ['Kubeconfig'],
-      'must not be a key that an output, in spec.secret.outputs or not, uses for a value without the token (for example, server) if the field from is Token or Kubeconfig',
+      'must not be a key that some output format uses for a value without the token, such as server, if from is Token or Kubeconfig',
     ],
-    ['..data', 'CA', ['Token'], 'must be a valid key of a Secret'],
-    ['', 'CA', ['Token'], 'must be a valid key of a Secret'],
+    ['..data', 'CA', ['Token'], "must be a valid key of a Secret (letters, digits, '-', '_' and '.'; neither '.' nor beginning with '..')"],
+    ['', 'CA', ['Token'], "must be a valid key of a Secret (letters, digits, '-', '_' and '.'; neither '.' nor beginning with '..')"],
   ] as const)('checks the key %p from %s in addition to the outputs %p', (key, from, outputs, problem) => {
     expect(keyProblem({ key, from }, outputs)).toBe(problem);
   });

@@ -35,7 +35,7 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   if (wireType !== expected && !isPacked) throw new Error(`proto: wrong wireType = ${wireType} for field ${goName}`);
   const previous = target[name];
   const value = isPacked ? decodePacked(reader.delimited(), schema, previous) : readValue(reader, schema, previous);
-  // Skips isZero for lists and maps: to count the entries of a map after each new one would take quadratic time.
+  // Skips isZero for lists and maps: counting the entries of a map after each new one would take quadratic time.
   if (!isCollection(schema) && isZero(value, schema)) delete target[name];
   else if (value !== undefined) target[name] = value;
 }

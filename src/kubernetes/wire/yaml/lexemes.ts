@@ -26,7 +26,9 @@ export class LexemeCheck {
     return this.#flowLevel > 0 && /^[:?]/.test(lexeme) ? 'found character that cannot start any token' : undefined;
   }
 
-  /** Returns the problem with a colon. In a flow collection, a key is on one line, and white space follows the colon of a plain key. */
+  /**
+   * Returns the problem with a colon. In a flow collection, a key must be on one line, and white space must follow the colon of a plain key.
+   */
   #findColonProblem(lexeme: string, next: string): string | undefined {
     if (this.#flowLevel === 0 || lexeme !== ':') return undefined;
     const isPartOfKey = this.#isAfterPlain && !/\s/.test(next);
