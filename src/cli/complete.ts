@@ -16,20 +16,14 @@ type Candidate = readonly [value: string, description: string];
 export async function complete(root: Command, words: readonly string[], host: CommandHost): Promise<void> {
   const line = parseLine(root, words.slice(0, -1));
   const { kind, typed } = findSubject(line, words.at(-1) ?? '');
-  const deadline = new AbortController();
-  const late = sleep(host.clock, DEADLINE_MS, deadline.signal).then(
-    () => [],
-    () => [],
-  );
-  const candidates = await Promise.race([findCandidates(kind, line, host).catch(() => []), late]);
-  deadline.abort();
+  const candidates = await findCandidates(kind, line, host).catch(() => []);
   const lines = candidates
     .filter(([value]) => value.startsWith(typed) && !/\s/.test(value))
     .map(([value, description]) => (description === '' ? value : `${value}\t${description}`));
   host.print(`${[...lines, `:${kind.type === 'files' ? Directive.default : Directive.noFiles}`].join('\n')}\n`);
 }
 
-/** Maximum time for requests to the hub, in milliseconds; the same as in kubectl's completion. */
+/** Maximum time for a lookup, in milliseconds; the same as in kubectl's completion. */
 const DEADLINE_MS = 5_000;
 /** Maximum number of names from the hub. */
 const MAX_NAMES = 500;
@@ -140,8 +134,21 @@ async function findCandidates(kind: Kind, line: Line, host: CommandHost): Promis
   const lookUp = kind.type === 'names' && Object.hasOwn(LOOKUPS, kind.placeholder) ? LOOKUPS[kind.placeholder] : undefined;
   if (lookUp === undefined) return [];
   const { Connections: Opened } = await import('./connection.ts');
-  await using connections = new Opened(host, line.values.get('--kubeconfig'));
-  return await lookUp(new Lookup(connections, line));
+  const find = async () => {
+    await using connections = new Opened(host, line.values.get('--kubeconfig'));
+    return await lookUp(new Lookup(connections, line));
+  };
+  // Begins after the modules are loaded, which takes seconds on a busy machine.
+  const deadline = new AbortController();
+  const late = sleep(host.clock, DEADLINE_MS, deadline.signal).then(
+    () => [],
+    () => [],
+  );
+  try {
+    return await Promise.race([find(), late]);
+  } finally {
+    deadline.abort();
+  }
 }
 
 /** Looks up names in the kubeconfig and on the hub, with the options of a command line. */

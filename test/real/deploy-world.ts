@@ -92,6 +92,8 @@ export class DeployWorld {
   readonly #running = new Map<string, Program>();
   readonly #isTargetShared: boolean;
   #authority: string | undefined;
+  /** Last known contents of ready files, by the name of the Deployment. */
+  readonly #addresses = new Map<string, string>();
 
   private constructor(hub: RealCluster, target: RealCluster, isTargetShared = false) {
     this.hub = hub;
@@ -184,6 +186,7 @@ export class DeployWorld {
     ];
     const program = await startProgram('env', [...environment, ...command], join(this.hub.folder, `${metadata.name}.log`));
     this.#running.set(metadata.name, program);
+    this.#addresses.delete(metadata.name);
     return program;
   }
 
@@ -307,7 +310,7 @@ export class DeployWorld {
   async request(endpoint: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiResponse> {
     const [name, part] = endpoint;
     const [method = '', path = ''] = line.split(' ');
-    const addresses = JSON.parse(await readFile(this.#readyFile(name), 'utf8')) as Readonly<Record<string, string>>;
+    const addresses = await this.#readAddresses(name);
     const published = ['get', 'configmap', 'purser-facade-ca', '-n', 'purser-system', '-o', 'jsonpath={.data.ca\\.crt}'];
     // The CA may have changed; while the hub is unavailable, the last known CA applies.
     this.#authority = await this.kubectl(...published).catch((error: unknown) => {
@@ -330,6 +333,17 @@ export class DeployWorld {
   async stop(): Promise<void> {
     await this.stopDeployed();
     await Promise.all([this.hub, ...(this.#isTargetShared ? [] : [this.target])].map((cluster) => cluster.stop()));
+  }
+
+  /** Returns the addresses of a process: the last known ones if the process has removed its ready file and still serves requests. */
+  async #readAddresses(name: string): Promise<Readonly<Record<string, string>>> {
+    const text = await readFile(this.#readyFile(name), 'utf8').catch((error: unknown) => {
+      const known = this.#addresses.get(name);
+      if (known === undefined) throw error;
+      return known;
+    });
+    this.#addresses.set(name, text);
+    return JSON.parse(text) as Readonly<Record<string, string>>;
   }
 
   #readyFile(name: string): string {
