@@ -25,7 +25,7 @@ export class UnreadableReviewError extends Error {
   override readonly name = 'UnreadableReviewError';
 
   constructor(kind: HubReviewKind) {
-    super(`the response to a ${kind} could not be read`);
+    super(`the status in the response to a ${kind} is missing or malformed`);
   }
 }
 

@@ -65,7 +65,10 @@ function defineAddCommand(host: CommandHost): Command {
     .addOption(defineOwnNamespaceOption())
     .addOption(defineTargetNamespacesOption())
     .addOption(defineSingleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context in --context'))
-    .option('--allow-loopback', 'accept a loopback address; Purser must then run on this machine, as purser dev or with --allow-loopback')
+    .option(
+      '--allow-loopback',
+      'accept a loopback address; Purser must then run on this machine, with purser dev or purser run --allow-loopback',
+    )
     .addOption(defineRepeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
     .addOption(defineSetOption())
     .option('--federated', 'store no token: the target cluster must trust tokens issued by the hub')
@@ -159,7 +162,7 @@ function defineShowCommand(host: CommandHost): Command {
 
 function defineRenewCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'renew', "renew Purser's credential for a cluster")
-    .description("Renew Purser's credential for a cluster, or for all clusters, and wait for the result.")
+    .description("Renew Purser's credential for a cluster, or for all clusters whose credential Purser can renew, and wait for the result.")
     .addArgument(defineNameArgument('[NAME]'))
     .option(
       '--all',
@@ -172,7 +175,7 @@ function defineRenewCommand(host: CommandHost): Command {
   addExamples(command, {
     'Renew a credential that is still valid': 'purser cluster renew prod-eu --hub-context hub',
     'Replace a credential that has expired': 'purser cluster renew prod-eu --hub-context hub --context prod-eu',
-    'Replace all credentials after the hub was restored from a backup': 'purser cluster renew --all --hub-context hub',
+    'Replace all tokens that Purser can renew, after the hub was restored from a backup': 'purser cluster renew --all --hub-context hub',
   });
   return command.action(async (name: string | undefined, options: SharedOptions & { readonly all?: true }) => {
     const { context, timeout: timeoutMs = 0 } = options;
@@ -205,7 +208,7 @@ function defineRevokeCommand(host: CommandHost): Command {
     .addOption(defineKubeconfigOption())
     .addOption(defineTimeoutOption('2m', 'maximum time to wait for the revocation (0 checks once)'));
   addExamples(command, {
-    'Revoke the tokens that Purser obtained': 'purser cluster revoke target-1 --hub-context hub',
+    "Replace Purser's credential, and revoke its earlier tokens": 'purser cluster revoke target-1 --hub-context hub',
     "Re-create Purser's service account after a token was stolen": 'purser cluster revoke target-1 --hub-context hub --context target-1',
   });
   return command.action(async (name: string, options: SharedOptions) => {

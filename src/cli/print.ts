@@ -71,7 +71,7 @@ const APART =
 
 function defineAuthenticationCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'authentication-config', "print the configuration of a target cluster's API server, for federation")
-    .description('Print the configuration with which the API server of a target cluster accepts tokens issued by the hub (federation).')
+    .description('Print the configuration that lets the API server of a target cluster accept tokens issued by the hub (federation).')
     .addOption(
       defineSingleOption('--issuer <URL>', "issuer of the hub's service account tokens (required)", httpsUrl).makeOptionMandatory(),
     )
@@ -101,7 +101,7 @@ function defineAuthenticationCommand(host: CommandHost): Command {
       ),
     );
   addExamples(command, {
-    'Print the configuration with which a target cluster accepts tokens that the hub issues':
+    'Print the configuration that lets a target cluster accept tokens issued by the hub':
       'purser print authentication-config --issuer https://hub.example.com --server https://target-1.example.com:6443',
   });
   return command.action(async (options: AuthenticationOptions) => {

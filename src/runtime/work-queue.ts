@@ -103,7 +103,7 @@ export class WorkQueue<K> {
     return ready === undefined ? { dueAt, order } : { dueAt: Math.min(dueAt, this.#orderedAt), order, ready };
   }
 
-  /** Makes all waiting keys, and all running keys that were requested again, due at `now`. */
+  /** Makes all waiting keys, and all running keys that were requested again, due at `now` at the latest. */
   expedite(now: number): void {
     for (const key of this.#waiting.keys()) this.add(key, now);
     for (const [key, { againAt }] of this.#running) if (againAt !== undefined) this.add(key, now);

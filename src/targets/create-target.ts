@@ -153,18 +153,22 @@ function findReferredSecret(
   if (!allowed.includes(namespace)) throw credentialElsewhere(namespace, allowed);
   const key = `Secret ${namespace}/${name}`;
   if (name === RecordKeySecret.name)
-    throw new IssueError('CredentialMissing', `${key} is reserved for Purser's record key. Refer to another Secret`);
+    throw new IssueError('CredentialMissing', `${key} is reserved for Purser's record key. Set spec.authInfo.controller to another Secret`);
   if (isRenewedSecret({ metadata: { namespace, name } })) throw renewedReference(key);
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isReferred || !readClusterNames(secret).includes(cluster.metadata.name))
     throw new IssueError('CredentialNotForCluster', `${key} was not found, or its cluster key does not list ${cluster.metadata.name}`);
-  if (isManaged(secret)) throw new IssueError('CredentialMissing', `${key} belongs to a ManagedToken. Refer to another Secret`);
+  if (isManaged(secret))
+    throw new IssueError('CredentialMissing', `${key} belongs to a ManagedToken. Set spec.authInfo.controller to another Secret`);
   if (isRenewedSecret(secret)) throw renewedReference(key);
   return secret;
 }
 
 function renewedReference(key: string): IssueError {
-  return new IssueError('CredentialMissing', `${key} is reserved for a renewed token. Refer to the registered Secret`);
+  return new IssueError(
+    'CredentialMissing',
+    `${key} is reserved for a renewed token. Set spec.authInfo.controller to the registered Secret`,
+  );
 }
 
 /**

@@ -168,7 +168,7 @@ export function serviceAccountNotFound(
   { namespace, name }: Pick<TargetTokenRequest, 'namespace' | 'name'>,
   options?: IssueErrorOptions,
 ): IssueError {
-  const text = `the cluster has no service account ${namespace}/${name}. Create it on the cluster, or change spec.serviceAccount`;
+  const text = `the cluster has no service account ${namespace}/${name}. Create it on the cluster. If spec.serviceAccount of a ManagedToken names it, you can change spec.serviceAccount instead`;
   return new IssueError('ServiceAccountNotFound', text, options);
 }
 

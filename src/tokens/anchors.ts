@@ -222,7 +222,7 @@ export async function deleteRequestedAnchors(deps: TokenDeps, { tokenKey, lane }
   const entries = tracked.anchors.deletions.start(lane, ({ cluster }) => laneOfCluster(view.registry.registered(cluster)) === lane);
   const deadline = startDeadline(timers, RUN_MS, signal);
   const run: TokenRun = { ...deps, key: tokenKey, uid, tracked, signal: deadline.signal };
-  const timeout = new IssueError('ClusterTimeout', `the deletion took more than ${RUN_MS / 1_000} s`);
+  const timeout = new IssueError('ClusterTimeout', `the deletion of an anchor took more than ${RUN_MS / 1_000} s`);
   try {
     await Promise.all(
       entries.map(async (entry) => {

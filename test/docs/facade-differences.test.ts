@@ -87,7 +87,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'no permission': [RECORDED_TOKENS, "'forbidden-beats-bad-body': forbidden"],
   'a cluster that is not registered': [`${TOKENS}/authorization.test.ts`, 'returns the same 403 for existing and missing clusters'],
-  'the cluster does not respond, or rejects Purser': [`${TOKENS}/target-responses.test.ts`, 'hides errors about Purser’s credential'],
+  "the cluster does not respond, rejects Purser's credential, or does not permit Purser to issue the token": [
+    `${TOKENS}/target-responses.test.ts`,
+    'hides errors about Purser’s credential',
+  ],
   'the last probe of the controller did not reach the cluster': [
     REJECTIONS,
     'returns 503 without a request to the target after a recent failed probe',

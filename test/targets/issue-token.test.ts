@@ -156,7 +156,7 @@ describe('issueToken with an error response', () => {
       404,
       'serviceaccounts',
       REQUEST,
-      'the service account was not found: the cluster has no service account deploy/deployer. Create it on the cluster, or change spec.serviceAccount',
+      'the service account was not found: the cluster has no service account deploy/deployer. Create it on the cluster. If spec.serviceAccount of a ManagedToken names it, you can change spec.serviceAccount instead',
     ],
     [
       'a missing Secret',

@@ -26,7 +26,10 @@ export function defineStatusCommand(host: CommandHost): Command {
     .description(
       'Show failing ManagedTokens, ManagedTokenSets and clusters, with causes and remedies. For one ManagedToken, check each step from the permission to the Secret.',
     )
-    .argument('[mt/NAME]', 'ManagedToken to check (default all ManagedTokens, ManagedTokenSets and Clusters)')
+    .argument(
+      '[mt/NAME]',
+      'ManagedToken to check (default the ManagedTokens and ManagedTokenSets in the selected namespaces, and all Clusters)',
+    )
     .addOption(defineNamespaceOption('namespace of the ManagedTokens and ManagedTokenSets'))
     .addOption(defineAllNamespacesOption())
     .addOption(

@@ -24,7 +24,7 @@ export interface FleetStatusOptions extends Appearance {
 }
 
 /**
- * Prints the problems of all ManagedTokens, ManagedTokenSets and Clusters that the user is authorized to list. Throws a CommandError if the
+ * Prints the problems of the ManagedTokens and ManagedTokenSets in `namespace`, and of all Clusters, that the user is authorized to list. Throws a CommandError if the
  * user is not authorized to list ManagedTokens.
  */
 export async function showFleet({ hub, namespace, output, paint }: FleetStatusOptions, host: CommandHost): Promise<void> {

@@ -94,7 +94,7 @@ export type TokenPlan =
   /** Verifies the token with a TokenReview on its cluster. */
   | { readonly type: 'verify' };
 
-/** Returns the plan. Total: there is a plan for any observation, and no plan requests a reconcile in the past. */
+/** Returns the plan for an observation. Every observation has a plan, and no plan requests a reconcile in the past. */
 export function planToken(evaluated: EvaluatedToken, limits: TokenLimits = {}): TokenPlan {
   for (const decide of DECISIONS) {
     const plan = decide(evaluated, limits);

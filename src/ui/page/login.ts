@@ -35,7 +35,7 @@ export function Login({ problem, onLogin }: LoginProps) {
       <input id="token" ref=${field} type="password" autocomplete="off" spellcheck=${false} required maxlength="16000"
         aria-describedby="token-help" onInput=${(event: Event) => (event.target as HTMLInputElement).setCustomValidity('')} />
       <button type="submit">Log in</button>
-      <div id="token-help"><p>Use a token that the hub accepts. If Purser runs with --facade-audiences, the token must be for one of the listed audiences. The page shows the clusters and tokens that the token's user may see, and keeps the token in memory only, until you log out or close the page.</p>
+      <div id="token-help"><p>Use a token that the hub accepts. If Purser runs with --facade-audiences, the token must be for one of the listed audiences. The page shows the clusters and tokens that the token's user may see, and keeps the token in memory only, until you log out, reload or close the page.</p>
       <p>Create a token for a service account on the hub:</p></div>
       <${CommandLine} text="kubectl create token SERVICE_ACCOUNT -n NAMESPACE" />
       <p>Or use your own kubeconfig, without a login:</p>

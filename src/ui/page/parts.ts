@@ -79,7 +79,7 @@ export function Panel({
   </aside>`;
 }
 
-/** Focuses the list of the view. */
+/** Focuses the grid of the view or, in the overview, the first link under "Needs attention"; does nothing if neither exists. */
 export function focusView(): void {
   document.querySelector<HTMLElement>('.grid, .attention a')?.focus();
 }
