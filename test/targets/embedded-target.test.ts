@@ -208,7 +208,9 @@ describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await expect(ensure()).rejects.toMatchObject({
       reason: 'ServiceAccountNotFound',
-      message: expect.stringMatching(/\/deployer\. Create it on the cluster\. If spec\.serviceAccount of a ManagedToken names it, you can change spec\.serviceAccount instead$/),
+      message: expect.stringMatching(
+        /\/deployer\. Create it on the cluster\. If spec\.serviceAccount of a ManagedToken names it, you can change spec\.serviceAccount instead$/,
+      ),
     });
     let isGone = false;
     await eventually(() => {
