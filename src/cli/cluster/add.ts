@@ -21,7 +21,7 @@ import { renderHubAccess } from '../manifests.ts';
 import { formatDocument } from '../output.ts';
 import { grantAccess, toAccessObjects } from './access.ts';
 import { decodeKey, findCluster, issueBootstrapToken, SERVICE_ACCOUNT } from './credential.ts';
-import { callPeer, formatContext, type Peer } from './peer.ts';
+import { callPeer, formatContext, formatContextOption, type Peer } from './peer.ts';
 import { outdatedVersionOf, waitUntilReady } from './readiness.ts';
 import {
   isSameCluster,
@@ -180,9 +180,8 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
   const isOwn = (subject: { readonly kind: string; readonly name: string; readonly namespace?: string }) =>
     subject.kind === 'ServiceAccount' && subject.name === name && subject.namespace === namespace;
   if ((await callPeer(target, find))?.subjects?.some(isOwn) !== true) return;
-  const context = target.context === undefined ? '' : `--context ${target.context} `;
   host.warn(
-    `warning: ClusterRoleBinding ${name} on the target cluster still grants Purser access to all namespaces. To limit Purser, run kubectl ${context}delete clusterrolebinding ${name}\n`,
+    `warning: ClusterRoleBinding ${name} on the target cluster still grants Purser access to all namespaces. To limit Purser, run kubectl ${formatContextOption(target)}delete clusterrolebinding ${name}\n`,
   );
 }
 
@@ -269,12 +268,11 @@ async function renderTrustNote({ hub, target, registration, serviceAccount }: Ad
     `--service-account ${serviceAccount} --namespace ${registration.namespace}`,
     ...(version === undefined ? [] : [`--kubernetes-version ${version}`]),
   ];
-  const context = hub.context === undefined ? '' : `--context ${hub.context} `;
   const notes = [
     ...(isKnown
       ? []
       : [
-          `Replace ISSUER with the issuer of the hub: the field issuer in the output of kubectl ${context}get --raw ${ISSUER_PATH}, which requires permission to get this path.`,
+          `Replace ISSUER with the issuer of the hub: the field issuer in the output of kubectl ${formatContextOption(hub)}get --raw ${ISSUER_PATH}, which requires permission to get this path.`,
         ]),
     ...(version === undefined ? ['If the target cluster is older than Kubernetes 1.34, add --kubernetes-version with its version.'] : []),
   ];

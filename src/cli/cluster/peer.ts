@@ -7,6 +7,7 @@ import { hasReason, StatusError } from '../../kubernetes/status.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
 import { toStatusFailure, toTransportFailure } from '../../targets/issue-error.ts';
 import { CommandError } from '../command.ts';
+import { quoteShell } from '../quote-shell.ts';
 
 /** The hub or a target cluster. */
 export interface Peer {
@@ -30,6 +31,11 @@ export async function callPeer<T>(peer: Peer, send: (client: KubeClient) => Prom
 /** Returns a phrase that names the context of a peer, for messages. */
 export function formatContext({ context }: Pick<Peer, 'context'>): string {
   return context === undefined ? 'the current context' : `context ${JSON.stringify(context)}`;
+}
+
+/** Returns the option that selects the context of a peer in a command, and a space; empty for the current context. */
+export function formatContextOption({ context }: Pick<Peer, 'context'>, option = '--context'): string {
+  return context === undefined ? '' : `${option} ${quoteShell(context)} `;
 }
 
 function explainStatus(peer: Peer, error: StatusError): string {

@@ -16,7 +16,7 @@ import { CommandError, type CommandHost, ExitCode } from '../command.ts';
 import { selectPermissions, toAccessObjects, withdrawAccess } from './access.ts';
 import { checkIsNotHub } from './add.ts';
 import { decodeKey, findCluster, findServiceAccount, isRegisteredAddress, SERVICE_ACCOUNT, secretNameOf } from './credential.ts';
-import { callPeer, formatContext, type Peer } from './peer.ts';
+import { callPeer, formatContext, formatContextOption, type Peer } from './peer.ts';
 
 export interface RemoveClusterOptions {
   /** Name of the Cluster. */
@@ -154,7 +154,7 @@ async function checkTarget(
   const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
   const other = labels.find((label) => label !== toCredentialLabel(secret.metadata.uid));
   if (other === undefined) return;
-  const command = `kubectl --context ${target.context} -n ${serviceAccount.namespace} delete secrets -l ${Label.credential}=${other}`;
+  const command = `kubectl ${formatContextOption(target)}-n ${serviceAccount.namespace} delete secrets -l ${Label.credential}=${other}`;
   throw new CommandError(
     `another registration uses ${described} on the target cluster. ${OMIT_TARGET} or, if that registration no longer exists, delete its anchors with ${command}`,
   );

@@ -6,7 +6,7 @@ import { ignoreReasons } from '../../kubernetes/status.ts';
 import { toCredentialLabel } from '../../targets/own-anchors.ts';
 import type { CommandHost } from '../command.ts';
 import { findServiceAccount, issueBootstrapToken, readRenewable, type StoredSecrets } from './credential.ts';
-import { callPeer, type Peer } from './peer.ts';
+import { callPeer, formatContextOption, type Peer } from './peer.ts';
 import { waitForRecord } from './renew.ts';
 
 export interface RevokeTokensOptions {
@@ -41,18 +41,18 @@ export async function revokeEarlierTokens(revocation: RevokeTokensOptions, host:
   };
   await waitForRecord(revocation, secrets, record, host);
   host.print(`Purser replaced its credential for Cluster ${name} and revoked its earlier tokens by deleting their anchors.\n`);
-  if (target === undefined) host.print(renderNote(name));
+  if (target === undefined) host.print(renderNote(name, hub));
 }
 
-function renderNote(name: string): string {
+function renderNote(name: string, hub: Peer): string {
   const text =
     'Tokens without an anchor, such as the token in the registered Secret and tokens that an attacker requested with a stolen token, stay valid until they expire.';
-  return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} --hub-context HUB --context TARGET\n`;
+  return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} ${formatContextOption(hub, '--hub-context')}--context TARGET\n`;
 }
 
 /** Revokes all tokens of Purser's service account on the target by re-creating the service account, and returns a one-hour token. */
 async function recreateServiceAccount(
-  { name, target, timeoutMs }: RevokeTokensOptions & { readonly target: Peer },
+  { name, hub, target, timeoutMs }: RevokeTokensOptions & { readonly target: Peer },
   secrets: StoredSecrets,
   host: CommandHost,
 ): Promise<string> {
@@ -68,7 +68,7 @@ async function recreateServiceAccount(
   });
   if (isProbablyShared)
     host.warn(
-      `warning: another registration probably uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster: namespace ${serviceAccount.namespace} contains anchors of another credential. If that registration still exists, its token is now revoked as well. To replace that token, run purser cluster renew NAME --context ${target.context}, where NAME is the other Cluster\n`,
+      `warning: another registration probably uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster: namespace ${serviceAccount.namespace} contains anchors of another credential. If that registration still exists, its token is now revoked as well. To replace that token, run, with the name of the other Cluster: purser cluster renew ${formatContextOption(hub, '--hub-context')}${formatContextOption(target)}NAME\n`,
     );
   return await issueBootstrapToken(target, serviceAccount, host);
 }

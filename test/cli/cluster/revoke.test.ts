@@ -80,7 +80,7 @@ describe('purser cluster revoke', () => {
     const token = await world.nextToken();
     expect(await run()).toBeUndefined();
     expect(world.target.accepts(token)).toBe(false);
-    expect(printed.join('')).toContain(`purser cluster revoke ${world.name} --hub-context HUB --context TARGET`);
+    expect(printed.join('')).toContain(`purser cluster revoke ${world.name} --hub-context hub --context TARGET`);
   });
 
   it('re-creates the service account with its labels, and writes a new token into the registered Secret', async () => {
@@ -123,7 +123,7 @@ describe('purser cluster revoke', () => {
     administrator.anchors = [...administrator.anchors, anchorOf('other')];
     await run({ target: administrator.peer() });
     expect(printed.join('')).toContain('warning: another registration probably uses service account purser-system/purser');
-    expect(printed.join('')).toContain('purser cluster renew NAME --context target');
+    expect(printed.join('')).toContain('purser cluster renew --hub-context hub --context target NAME');
   });
 
   it('continues after an interruption if the context has a registered address', async () => {
