@@ -14,6 +14,7 @@ import { type Program, startProgram } from '../support/processes.ts';
 import { type RealCluster, type RealClusterOptions, startRealCluster } from '../support/real-cluster.ts';
 import { readText } from '../support/repository.ts';
 import { type RunResult, run } from '../support/run.ts';
+import { TEST_USERS, tokenOf } from '../support/users.ts';
 import { kubectlOutput, runKubectl, writeList } from './kubectl.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -311,18 +312,22 @@ export class DeployWorld {
     const [name, part] = endpoint;
     const [method = '', path = ''] = line.split(' ');
     const addresses = await this.#readAddresses(name);
-    const published = ['get', 'configmap', 'purser-facade-ca', '-n', 'purser-system', '-o', 'jsonpath={.data.ca\\.crt}'];
     // The CA may have changed; while the hub is unavailable, the last known CA applies.
-    this.#authority = await this.kubectl(...published).catch((error: unknown) => {
+    this.#authority = await this.#readAuthority().catch((error: unknown) => {
       if (this.#authority === undefined) throw error;
       return this.#authority;
     });
-    const agent = new Agent({ ca: this.#authority, servername: 'purser.purser-system.svc' });
-    try {
-      return await sendRequest({ url: addresses[part] ?? '', agent }, method, path, request);
-    } finally {
-      agent.destroy();
-    }
+    return await sendOnce({ url: addresses[part] ?? '', ca: this.#authority, servername: SERVICE }, method, path, request);
+  }
+
+  /** Reads the published CA. Sends a request itself, because a kubectl process for each request would take most of the CPU time. */
+  async #readAuthority(): Promise<string> {
+    const { url, ca } = this.hub;
+    const headers = { authorization: `Bearer ${tokenOf(TEST_USERS, 'admin')}` };
+    const path = '/api/v1/namespaces/purser-system/configmaps/purser-facade-ca';
+    const { status, body } = await sendOnce({ url, ca }, 'GET', path, { headers });
+    if (status !== 200) throw new Error(body);
+    return (JSON.parse(body) as { readonly data: Readonly<Record<string, string>> }).data['ca.crt'] ?? '';
   }
 
   /** Stops all processes of Purser. */
@@ -348,6 +353,22 @@ export class DeployWorld {
 
   #readyFile(name: string): string {
     return join(this.hub.folder, `${name}.ready.json`);
+  }
+}
+
+/** Name of the Service, for which Purser's certificate is valid. */
+const SERVICE = 'purser.purser-system.svc';
+
+/** Sends a request over a new connection. */
+async function sendOnce(
+  { url, ...tls }: { readonly url: string; readonly ca: string; readonly servername?: string },
+  ...[method, path, request]: [method: string, path: string, request: ApiRequest]
+): Promise<ApiResponse> {
+  const agent = new Agent(tls);
+  try {
+    return await sendRequest({ url, agent }, method, path, request);
+  } finally {
+    agent.destroy();
   }
 }
 
