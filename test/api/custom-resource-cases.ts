@@ -247,7 +247,7 @@ function secretCases(): readonly Case[] {
   const ownKey = 'must not contain token, which every Secret has, or a key of the chosen outputs';
   const tokenFree =
     'must not be a key that some output format uses for a value without the token, such as server, if from is Token or Kubeconfig';
-  const secretKey = 'must be a valid key of a Secret';
+  const secretKey = "must be a valid key of a Secret (letters, digits, '-', '_' and '.'; neither '.' nor beginning with '..')";
   return [
     accepts('a key for each source', { secret: { keys: all.map((from) => ({ key: `my.${from}`, from })) } }),
     accepts('sixteen keys of the maximum length', {

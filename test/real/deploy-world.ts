@@ -325,7 +325,7 @@ export class DeployWorld {
     const { url, ca } = this.hub;
     const headers = { authorization: `Bearer ${tokenOf(TEST_USERS, 'admin')}` };
     const path = '/api/v1/namespaces/purser-system/configmaps/purser-facade-ca';
-    const { status, body } = await sendOnce({ url, ca }, 'GET', path, { headers });
+    const { status, body } = await sendOnce({ url, ca, timeoutMs: 10_000 }, 'GET', path, { headers });
     if (status !== 200) throw new Error(body);
     return (JSON.parse(body) as { readonly data: Readonly<Record<string, string>> }).data['ca.crt'] ?? '';
   }
@@ -359,15 +359,17 @@ export class DeployWorld {
 /** Name of the Service, for which Purser's certificate is valid. */
 const SERVICE = 'purser.purser-system.svc';
 
-/** Sends a request over a new connection. */
+/** Sends a request over a new connection. Throws if the response takes longer than `timeoutMs`. */
 async function sendOnce(
-  { url, ...tls }: { readonly url: string; readonly ca: string; readonly servername?: string },
+  { url, timeoutMs, ...tls }: { readonly url: string; readonly ca: string; readonly servername?: string; readonly timeoutMs?: number },
   ...[method, path, request]: [method: string, path: string, request: ApiRequest]
 ): Promise<ApiResponse> {
   const agent = new Agent(tls);
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => agent.destroy(), timeoutMs);
   try {
     return await sendRequest({ url, agent }, method, path, request);
   } finally {
+    clearTimeout(timer);
     agent.destroy();
   }
 }

@@ -24,8 +24,8 @@ export interface FleetStatusOptions extends Appearance {
 }
 
 /**
- * Prints the problems of the ManagedTokens and ManagedTokenSets in `namespace`, and of all Clusters, that the user is authorized to list. Throws a CommandError if the
- * user is not authorized to list ManagedTokens.
+ * Prints the problems of the ManagedTokens and ManagedTokenSets in `namespace`, and of all Clusters, that the user is authorized to list.
+ * Throws a CommandError if the user is not authorized to list ManagedTokens.
  */
 export async function showFleet({ hub, namespace, output, paint }: FleetStatusOptions, host: CommandHost): Promise<void> {
   const [tokens, clusters, sets] = await Promise.all([

@@ -32,7 +32,7 @@ export interface SetObservation {
   /** ManagedTokens that the set controls, for clusters that are not members. */
   readonly surplus: readonly StoredToken[];
   /**
-   * Names of clusters whose last write a mutating webhook changed. Purser does not write their ManagedTokens again before the template or
+   * Names of clusters whose last write a mutating webhook changed. Purser does not write their ManagedTokens again before the rendering or
    * the ManagedToken changes.
    */
   readonly overridden?: ReadonlySet<string>;

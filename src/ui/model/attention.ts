@@ -81,8 +81,8 @@ type Cause = Pick<TokenAttention, 'reason' | 'message' | 'since'>;
 export function toCause(token: Token, state: TokenState, now: number): Cause {
   const condition = explanationOf(token);
   const { expiresAt } = token;
-  if (state === 'expiring') return toExpiringCause(token);
   const isIssued = condition?.type === 'Ready' && condition.status === 'True';
+  if (state === 'expiring' || (state === 'expired' && isIssued && token.isSuspended)) return toLateCause(token);
   if (state === 'expired' && (condition === undefined || isIssued))
     return { reason: 'Expired', message: `The token expired before it was renewed. ${CHECK_PURSER}`, since: expiresAt };
   if (condition === undefined || isIssued)
@@ -93,8 +93,8 @@ export function toCause(token: Token, state: TokenState, now: number): Cause {
 
 const CHECK_PURSER = 'Check that Purser is running: kubectl get pods -n purser-system.';
 
-/** Returns the cause and remedy for a valid token that Purser does not renew in time. */
-function toExpiringCause({ isSuspended, namespace, name, renewsAt, ready }: Token): Cause {
+/** Returns the cause and remedy for a token that Purser does not renew in time. */
+function toLateCause({ isSuspended, namespace, name, renewsAt, ready }: Token): Cause {
   if (!isSuspended) return { reason: 'RenewalOverdue', message: `The renewal is overdue. ${CHECK_PURSER}`, since: renewsAt };
   return {
     reason: 'Suspended',

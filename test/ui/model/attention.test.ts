@@ -68,6 +68,12 @@ describe('toCause', () => {
       { reason: 'Expired', message: expect.stringMatching(/kubectl get pods/) },
     ],
     [
+      'a token that expired while rotation was suspended',
+      { expiresAt: NOW - 1, isSuspended: true },
+      'expired',
+      { reason: 'Suspended', message: expect.stringMatching(/purser resume mt\/ci -n team-a/) },
+    ],
+    [
       'a missing first token',
       { ready: undefined, expiresAt: undefined },
       'failing',
