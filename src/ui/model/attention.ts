@@ -81,14 +81,18 @@ type Cause = Pick<TokenAttention, 'reason' | 'message' | 'since'>;
 export function toCause(token: Token, state: TokenState, now: number): Cause {
   const condition = explanationOf(token);
   const { expiresAt } = token;
-  const isIssued = condition?.type === 'Ready' && condition.status === 'True';
-  if (state === 'expiring' || (state === 'expired' && isIssued && token.isSuspended)) return toLateCause(token);
-  if (state === 'expired' && (condition === undefined || isIssued))
-    return { reason: 'Expired', message: `The token expired before it was renewed. ${CHECK_PURSER}`, since: expiresAt };
-  if (condition === undefined || isIssued)
-    return { reason: 'Pending', message: `No token has been issued yet. ${CHECK_PURSER}`, since: token.createdAt };
+  if (state === 'expiring') return toLateCause(token);
+  if (condition === undefined || (condition.type === 'Ready' && condition.status === 'True')) return toUnreportedCause(token, state);
   const isOver = state === 'expired' && expiresAt !== undefined && expiresAt <= now;
   return { reason: condition.reason, message: condition.message, since: isOver ? expiresAt : condition.since };
+}
+
+/** Returns the cause and remedy for a token in an urgent state that no condition explains. */
+function toUnreportedCause(token: Token, state: TokenState): Cause {
+  const { isSuspended, expiresAt, createdAt } = token;
+  if (state !== 'expired') return { reason: 'Pending', message: `No token has been issued yet. ${CHECK_PURSER}`, since: createdAt };
+  if (isSuspended) return toLateCause(token);
+  return { reason: 'Expired', message: `The token expired before it was renewed. ${CHECK_PURSER}`, since: expiresAt };
 }
 
 const CHECK_PURSER = 'Check that Purser is running: kubectl get pods -n purser-system.';
