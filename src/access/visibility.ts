@@ -135,6 +135,7 @@ export class Visibility {
 
   /** Returns true if both have the same names and fingerprint. */
   equals(other: Visibility): boolean {
+    if (this === other) return true;
     const [names, others] = [this.#names, other.#names];
     if (this.fingerprint !== other.fingerprint || names?.size !== others?.size) return false;
     for (const name of names ?? []) if (others?.has(name) !== true) return false;

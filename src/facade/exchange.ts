@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { User } from '../access/user.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { validateDns1123Label, validateDns1123Subdomain } from '../kubernetes/names.ts';
 import { isStream, sendHead, toBytes } from '../kubernetes/reply.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
@@ -245,7 +246,9 @@ export class Exchange implements FacadeRequest {
       this.#releaseSeat();
       response.writeHead(reply.status, this.#createHeaders(reply));
       if (!this.isMultiplexed) sendHead(response);
-      await ('write' in reply ? reply.write(response, () => this.#takeOver()) : pipeline(reply.body as AsyncIterable<string>, response));
+      await ('write' in reply
+        ? reply.write(response, (prepare) => this.#takeOver(prepare))
+        : pipeline(reply.body as AsyncIterable<string>, response));
       if (!isLast && this.#stream === undefined) response.end();
     } else {
       const body = toBytes(reply.body);
@@ -257,18 +260,17 @@ export class Exchange implements FacadeRequest {
     }
   }
 
-  /**
-   * Waits for earlier responses on the connection, then detaches the connection or the HTTP/2 stream. Throws if the connection closes
-   * first.
-   */
-  async #takeOver(): Promise<BodyStream> {
+  /** Calls `prepare`, during which a disconnection of the client aborts the signal, and then detaches the connection or the HTTP/2 stream. */
+  async #takeOver<T>(prepare: () => Promise<T>): Promise<{ readonly stream: BodyStream; readonly result: T }> {
     const { response, signal } = this;
     if (response.socket === null) await once(response, 'socket', { signal });
+    const result = await rejectOnAbort(prepare(), signal);
     signal.throwIfAborted();
     // Node keeps the request of an HTTP/2 stream in memory while the stream is open; the exchange must not stay in memory with it.
     this.message.off('aborted', this.#abandon);
-    this.#stream = this.#detach();
-    return this.#stream;
+    const stream = this.#detach();
+    this.#stream = stream;
+    return { stream, result };
   }
 
   /** Returns the headers of a response. `length` is the size of the body, in bytes; undefined for a streamed body. */

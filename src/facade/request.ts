@@ -42,6 +42,12 @@ export interface FacadeRequest {
   readonly warn: (text: string) => void;
 }
 
+/**
+ * Waits for earlier responses on the connection, calls `prepare`, and then separates the body from the request. Returns the stream of the
+ * body, and the result of `prepare`. Throws if `prepare` throws, or if the signal of the request is aborted before `prepare` has ended.
+ */
+export type TakeOver = <T>(prepare: () => Promise<T>) => Promise<{ readonly stream: BodyStream; readonly result: T }>;
+
 /** A response that is written in pieces, as fast as the client reads. */
 export interface StreamedReply {
   readonly status: number;
@@ -51,7 +57,7 @@ export interface StreamedReply {
    * the request has ended, calls `takeOver`, and returns early: the stream that `takeOver` returns receives the rest of the body. The
    * headers of a response that may be taken over must contain `connection: close`, which HTTP/2 responses omit.
    */
-  readonly write: (response: ServerResponse, takeOver: () => Promise<BodyStream>) => Promise<void>;
+  readonly write: (response: ServerResponse, takeOver: TakeOver) => Promise<void>;
 }
 
 export type FacadeReply = (Reply | StreamedReply) & {

@@ -162,7 +162,8 @@ class StoreUnion<T extends ApiObject> implements Store<T> {
 
   index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T> {
     const lookups = this.#stores.map((store) => store.index(valuesOf));
-    return (value, limit) => lookups.flatMap((lookup) => lookup(value, limit)).slice(0, limit);
+    const find = (value: string, limit?: number) => lookups.flatMap((lookup) => lookup(value, limit)).slice(0, limit);
+    return Object.assign(find, { keys: (value: string) => lookups.flatMap((lookup) => lookup.keys(value)) });
   }
 
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {

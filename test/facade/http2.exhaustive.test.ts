@@ -552,7 +552,7 @@ describe('streams over HTTP/2', () => {
       status: 200,
       headers: { connection: 'close' },
       write: async (_response, takeOver) => {
-        const stream = await takeOver();
+        const { stream } = await takeOver(async () => {});
         stream.source = {
           pump: () => {},
           end: () => {

@@ -455,7 +455,7 @@ describe('streams that take over their connection', () => {
       status: 200,
       headers: { connection: 'close' },
       async write(_response, takeOver) {
-        const stream = await takeOver();
+        const { stream } = await takeOver(async () => {});
         const end = () => {
           ended += 1;
           stream.end();
@@ -479,6 +479,32 @@ describe('streams that take over their connection', () => {
     expect(response.text).toMatch(/^HTTP\/1.1 200 OK\r\n(.*\r\n)*connection: close\r\n/i);
     expect(response.text).toContain('6\r\nfirst \r\n6\r\nsecond\r\n0\r\n\r\n');
     await eventually(() => expect(recorded).toEqual([{ route: '/things', code: 200, durationMs: undefined }]));
+  });
+
+  it.each<readonly [string, (connection: RawConnection) => unknown]>([
+    ['its client disconnects', (connection) => connection.destroy()],
+    ['the server stops', () => server.close(60_000)],
+  ])('does not start a stream, and closes the connection, if %s during the preparation of the stream', async (_, end) => {
+    const { promise: isPreparing, resolve: onPrepare } = Promise.withResolvers<void>();
+    const { promise: failure, resolve: onFailure } = Promise.withResolvers<unknown>();
+    endpoint = async () => ({
+      status: 200,
+      headers: { connection: 'close' },
+      async write(_response, takeOver) {
+        await takeOver(() => {
+          onPrepare();
+          return Promise.withResolvers<never>().promise;
+        }).catch((error: unknown) => {
+          onFailure(error);
+          throw error;
+        });
+      },
+    });
+    const connection = await sendBytes(STREAM);
+    await isPreparing;
+    void end(connection);
+    expect(await failure).toBeInstanceOf(Error);
+    await connection.closed;
   });
 
   it('sends a stream to an HTTP/1.0 client without chunks', async () => {

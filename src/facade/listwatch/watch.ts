@@ -14,7 +14,7 @@ import { enforceReadRate } from '../limits/read-rate.ts';
 import type { SeatQueue } from '../limits/seat-queue.ts';
 import { toTenant } from '../limits/tenant.ts';
 import type { UnreadEvents } from '../limits/unread-events.ts';
-import type { FacadeReply, FacadeRequest } from '../request.ts';
+import type { FacadeReply, FacadeRequest, TakeOver } from '../request.ts';
 import type { Item } from './collection.ts';
 import { type ConvertedLines, createConvertedForm, type EventForm, encodeErrorLine, type ItemEvent, Replay } from './events.ts';
 import type { Listing } from './filtered-list.ts';
@@ -87,14 +87,14 @@ interface WatchQuery extends ListQuery {
 }
 
 interface PendingWatch extends WatchQuery {
-  readonly takeOver: () => Promise<BodyStream>;
+  readonly takeOver: TakeOver;
   /** Stops counting the watch toward the limit on open watches. */
   readonly release: () => void;
 }
 
 /** Starts a watch. Returns as soon as the watch has started, so that the request object does not stay in memory. */
 async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, release, ...query }: PendingWatch): Promise<void> {
-  const { history, access, versions, clock, replayQueue } = deps;
+  const { history, access, replayQueue } = deps;
   const { caller, signal } = request;
   const isReplayed = hasInitialEvents(query.options);
   const requested = parseRequestedVersion(query.options.resourceVersion);
@@ -102,37 +102,57 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
     ? await waitForVersion(history, requested, { signal, findVisibility: () => access.findVisibility(caller.user) })
     : undefined;
   const releaseSeat = isReplayed && failure === undefined ? await replayQueue.acquire(toTenant(caller.user.username), signal) : () => {};
-  const stream = await recheckToken(request)
-    .then(takeOver)
-    .catch((error: unknown) => {
-      releaseSeat();
-      throw error;
-    });
-  // No await from here until the watcher is added, so that it cannot miss an event.
-  const beginReplay = () => enforceReplayRate(stream, clock, releaseSeat);
-  const visibility = access.findVisibilityNow(caller.user);
-  const nextVersion = () => versions.next(caller.user, visibility, history.revision, parseFacadeVersion(requested));
-  const start = failure ?? findStart(history, visibility, { ...query, version: nextVersion(), beginReplay });
-  if (!('code' in start)) return addWatcher(deps, caller, { ...query, stream, release, start });
-  release();
-  stream.write(new Chunk([encodeErrorLine(start)]));
-  stream.end();
+  const abandon = (error: unknown) => {
+    releaseSeat();
+    release();
+    throw error;
+  };
+  const { stream, result: found } = await takeOver(() => checkAgain(access, request)).catch(abandon);
+  begin(deps, caller, { ...query, stream, release, releaseSeat, failure, found });
+}
+
+/** Checks the token again, and returns the objects that the caller may see: both may have changed while the watch waited. */
+async function checkAgain(access: RbacAccess, request: FacadeRequest): Promise<Visibility> {
+  const { user } = request.caller;
+  await Promise.all([recheckToken(request), access.findVisibility(user)]);
+  // The check of the token may have taken longer.
+  return await access.findVisibility(user);
 }
 
 interface StartedWatch extends WatchQuery {
   readonly stream: BodyStream;
   readonly release: () => void;
-  readonly start: WatchStart;
+  /** Gives back the seat for initial events. */
+  readonly releaseSeat: () => void;
+  /** Status to send instead of events. */
+  readonly failure: Status | undefined;
+  /** Visibility that was just found for the caller. */
+  readonly found: Visibility;
 }
 
 /**
- * Adds a watcher, and removes it when the watch ends. The closures stay in memory with the watcher, so they must not refer to the whole
- * request.
+ * Adds a watcher, and removes it when the watch ends; or sends the Status of a 410 or 504, and ends the watch. The closures stay in memory
+ * with the watcher, so they must not refer to the whole request. Waits for nothing, so that the watcher cannot miss an event.
  */
-function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, form, ...query }: StartedWatch): void {
-  const { history, access, versions, tokens, watchers, unread } = deps;
+function begin(deps: WatchDeps, caller: Caller, { stream, release, releaseSeat, failure, found, form, ...query }: StartedWatch): void {
+  const { history, access, versions, tokens, watchers, unread, clock } = deps;
   const { user } = caller;
   const tenant = toTenant(user.username);
+  const following = access.follow(user, found, (now) => watcher.setVisibility(now));
+  const version = versions.next(
+    user,
+    following.visibility,
+    history.revision,
+    parseFacadeVersion(parseRequestedVersion(query.options.resourceVersion)),
+  );
+  const beginReplay = () => enforceReplayRate(stream, clock, releaseSeat);
+  const start = failure ?? findStart(history, following.visibility, { ...query, version, beginReplay });
+  if ('code' in start) {
+    following.stop();
+    release();
+    stream.write(new Chunk([encodeErrorLine(start)]));
+    return stream.end();
+  }
   const sendsBookmarks = query.options.allowWatchBookmarks;
   const onEnd = () => {
     watchers.delete(watcher);
@@ -143,12 +163,7 @@ function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, f
     { history, stream, form, tenant, unread, sendsBookmarks, currentVersion, ...toSelection(query), onEnd },
     start,
   );
-  const stops = [
-    release,
-    access.follow(user, (now) => watcher.setVisibility(now)),
-    tokens.join(caller, () => watcher.end()),
-    schedule(deps, query.options, watcher),
-  ];
+  const stops = [release, following.stop, tokens.join(caller, () => watcher.end()), schedule(deps, query.options, watcher)];
   watchers.add(watcher);
   stream.source = watcher;
   watcher.pump();

@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { RbacIndex } from '../../../src/access/rbac-index.ts';
-import type { Visibility } from '../../../src/access/visibility.ts';
+import { Visibility } from '../../../src/access/visibility.ts';
 import type { ApiObject } from '../../../src/api/resources.ts';
 import { RbacAccess } from '../../../src/facade/listwatch/rbac-access.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
@@ -12,6 +12,9 @@ import { callerOf, Follower } from './replica.ts';
 import { type TokenGrant, TokenHub } from './token-replica.ts';
 
 const { user } = callerOf('alice', 'team');
+
+/** Permission of another user, by a ClusterRole: hides and shows nothing, but makes positive decisions of reviews invalid. */
+const TO_BOB = { name: 'other', namespace: undefined, roleKind: 'ClusterRole', subject: { kind: 'User', name: 'bob' } } as const;
 
 /** Access of Alice, who watches, to ManagedTokens that RoleBindings of the group `team` grant. */
 class World {
@@ -35,7 +38,7 @@ class World {
     const followers = [roles, bindings, inNamespaces.roles, this.#bindings];
     for (const follower of followers) follower.list();
     this.#followers = followers;
-    const unfollow = this.access.follow(user, (visibility) => this.shown.push(visibility));
+    const { stop: unfollow } = this.access.follow(user, Visibility.nothing, (visibility) => this.shown.push(visibility));
     this.stop = () => {
       unfollow();
       running.unsubscribe();
@@ -109,7 +112,6 @@ describe('RbacAccess', () => {
     const visibility = await world.access.findVisibility(user);
     expect(visibility.names).toEqual(['team-0/', 'team-1/', 'team-2/']);
     expect(world.shown.at(-1)).toBe(visibility);
-    expect(world.access.findVisibilityNow(user)).toBe(visibility);
   });
 
   it('hides objects whose role lost its rules and then its binding during a pause', () => {
@@ -130,7 +132,7 @@ describe('RbacAccess', () => {
     const clock = new SlowClock();
     const world = new World(clock);
     await startPauseBeforeReview(world, clock);
-    const before = world.access.findVisibilityNow(user).names;
+    const before = ['team-0/'];
     world.change((hub) => hub.grantTokens({ ...grant, name: 'more', subject: { kind: 'User', name: 'alice' } }));
     world.hub.listers.add('alice');
     await pass(clock, 100);
@@ -142,15 +144,90 @@ describe('RbacAccess', () => {
     world.hub.listers.delete('alice');
     // A positive decision is valid for ten seconds.
     await pass(clock, 10_000);
-    expect(world.access.findVisibilityNow(user).names).toEqual(before);
     expect(world.shown.at(-1)?.names).toEqual(before);
+    expect((await world.access.findVisibility(user)).names).toEqual(before);
+  });
+
+  it('hides objects after a pause in which their permission was withdrawn and a review failed', async () => {
+    const clock = new SlowClock();
+    const world = new World(clock);
+    await startPauseBeforeReview(world, clock);
+    world.hub.isDown = true;
+    world.change(({ namespacedBindings }) => namespacedBindings.delete('team-0/all'));
+    await pass(clock, 100);
+    expect([world.hub.reviews, world.shown]).toEqual([1, []]);
+    await pass(clock, 2_000);
+    expect(world.shown.at(-1)?.names).toEqual([]);
+  });
+
+  it('hides all objects after a pause in which a permission on all objects was granted, reviewed and replaced', async () => {
+    const clock = new SlowClock();
+    const world = new World(clock);
+    await startPauseBeforeReview(world, clock);
+    const subject = { kind: 'User', name: 'alice' };
+    world.change((hub) => hub.grantTokens({ name: 'more', namespace: undefined, roleKind: 'ClusterRole', names: 'all', subject }));
+    world.hub.listers.add('alice');
+    await pass(clock, 100);
+    expect(world.shown.at(-1)?.isEverything).toBe(true);
+    world.change(({ bindings }) => bindings.delete('more'));
+    world.change((hub) => hub.grantTokens({ name: 'one', namespace: 'team-9', roleKind: 'Role', names: ['one'], subject }));
+    world.hub.listers.delete('alice');
+    for (let second = 0; second < 10; second++) await pass(clock, 1_000);
+    expect(world.shown.at(-1)?.names).toEqual(['team-0/', 'team-9/one']);
+  });
+
+  it('shows changes to a watch that begins when a change ends the last watch of the caller', () => {
+    const clock = new SlowClock();
+    const world = new World(clock);
+    const { user: bob } = callerOf('bob', 'team');
+    const following = world.access.follow(bob, Visibility.nothing, () => following.stop());
+    clock.stepMs = 20;
+    world.grant('team-1');
+    clock.stepMs = 0;
+    world.grant('team-2');
+    const shown: Visibility[] = [];
+    world.access.follow(bob, Visibility.nothing, (visibility) => shown.push(visibility));
+    clock.advance(2_000);
+    world.grant('team-3');
+    expect(shown.at(-1)?.names).toContain('team-3/');
+  });
+
+  it('returns the decision of a later review to a caller whose own review took longer', async () => {
+    const clock = new FakeClock();
+    const world = new World(clock);
+    const { user: carol } = callerOf('carol');
+    world.hub.listers.add('carol');
+    const release = world.hub.holdReview();
+    const found = world.access.findVisibility(carol);
+    world.hub.listers.delete('carol');
+    clock.advance(1);
+    world.change((hub) => hub.grantTokens({ ...TO_BOB, names: 'all' }));
+    expect((await world.access.findVisibility(carol)).names).toEqual([]);
+    release();
+    expect((await found).names).toEqual([]);
+  });
+
+  it('shows each new decision on all objects to the open watches of the caller immediately', async () => {
+    const clock = new FakeClock();
+    const world = new World(clock);
+    const shownEverything = () => world.shown.map(({ isEverything }) => isEverything);
+    world.hub.listers.add('alice');
+    await world.access.findVisibility(user);
+    expect(shownEverything()).toEqual([true]);
+    world.hub.listers.delete('alice');
+    // Makes the cached decision invalid, but is too short for the next review of the watch.
+    clock.advance(1);
+    world.change((hub) => hub.grantTokens({ ...TO_BOB, names: 'all' }));
+    await world.access.findVisibility(user);
+    expect(shownEverything()).toEqual([true, false]);
   });
 
   it('updates more than one watch before a pause, even if the search for outdated watches takes long', () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const shown: string[] = [];
-    for (let at = 0; at < 50; at += 1) world.access.follow(callerOf(`user-${at}`, 'team').user, () => shown.push(`user-${at}`));
+    for (let at = 0; at < 50; at += 1)
+      world.access.follow(callerOf(`user-${at}`, 'team').user, Visibility.nothing, () => shown.push(`user-${at}`));
     const hasChanged = Reflect.get(RbacIndex.prototype, 'hasChanged');
     const slow = jest.spyOn(RbacIndex.prototype, 'hasChanged').mockImplementation(function (this: RbacIndex, subject, since) {
       clock.advance(0.25);
@@ -169,7 +246,7 @@ describe('RbacAccess', () => {
     const world = new World(clock);
     const shown = Array.from({ length: 20 }, (_, at) => {
       const visibilities: Visibility[] = [];
-      world.access.follow(callerOf(`user-${at}`, 'team').user, (visibility) => visibilities.push(visibility));
+      world.access.follow(callerOf(`user-${at}`, 'team').user, Visibility.nothing, (visibility) => visibilities.push(visibility));
       return visibilities;
     });
     clock.stepMs = 3;
@@ -189,11 +266,11 @@ describe('RbacAccess', () => {
     world.hub.listers.add('admin');
     // The ClusterRole of the world is new: the hub may still apply old rules.
     clock.advance(5_000);
-    await world.access.findVisibility(admin);
     const shown: Visibility[] = [];
-    world.access.follow(admin, (visibility) => shown.push(visibility));
+    world.access.follow(admin, await world.access.findVisibility(admin), (visibility) => shown.push(visibility));
+    // The next review begins after four to five seconds.
     const { reviews } = world.hub;
-    for (let at = 1; at < 100; at += 1) {
+    for (let at = 1; at < 80; at += 1) {
       world.grant(`team-${at}`);
       clock.advance(50);
       expect((await world.access.findVisibility(admin)).isEverything).toBe(true);

@@ -67,6 +67,8 @@ export class HandHub {
   isDown = false;
   /** True if the hub never responds to reviews. */
   isSilent = false;
+  /** Delays the next response to a review. */
+  #held: Promise<void> | undefined;
   reviews = 0;
 
   /** Returns the version of all objects for a caller who sees everything, `later` revisions from now. */
@@ -83,11 +85,22 @@ export class HandHub {
     return this.revision;
   }
 
+  /** Delays the response to the next review until the returned function is called. The hub decides when it receives the review. */
+  holdReview(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held = promise;
+    return resolve;
+  }
+
   readonly createReview = (async (_resource: unknown, review: { readonly spec: { readonly user?: string } }) => {
     this.reviews += 1;
     if (this.isSilent) return Promise.withResolvers<never>().promise;
     if (this.isDown) throw serviceUnavailable('down', 1);
-    return { ...review, status: { allowed: this.listers.has(review.spec.user ?? '') } };
+    const allowed = this.listers.has(review.spec.user ?? '');
+    const held = this.#held;
+    this.#held = undefined;
+    await held;
+    return { ...review, status: { allowed } };
   }) as unknown as KubeClient['createReview'];
 
   putCluster(name: string, labels: Readonly<Record<string, string>> = {}, address = 'https://10.0.0.1'): void {
@@ -227,8 +240,9 @@ export class ListReplica {
     if (!('write' in reply)) throw new Error('not a stream');
     const stream = new WatchStream();
     stream.isStalled = isStalled;
-    stream.once('close', () => gone.abort());
-    writeReply(reply, stream, this.clock).catch(() => stream.destroy());
+    const onClose = () => gone.abort();
+    stream.once('close', onClose);
+    writeReply(reply, stream, this.clock, () => stream.off('close', onClose)).catch(() => stream.destroy());
     await settle();
     return stream;
   }
@@ -264,6 +278,8 @@ export async function settle(): Promise<void> {
 export interface TestCaller {
   readonly user: User;
   isValid: boolean;
+  /** Delays checks of the token. */
+  checked?: Promise<void>;
 }
 
 export function callerOf(username: string, ...groups: readonly string[]): TestCaller {
@@ -290,9 +306,14 @@ export function requestOf(query: string, caller: TestCaller, namespace?: string)
     address: '10.0.0.1',
     isMultiplexed: false,
     bufferBytes: 0,
-    caller: { user: caller.user, tokenId: caller.user.username, isStillValid: async () => caller.isValid },
+    caller: { user: caller.user, tokenId: caller.user.username, isStillValid: () => checkToken(caller) },
     warn: () => {},
   };
+}
+
+async function checkToken(caller: TestCaller): Promise<boolean> {
+  await caller.checked;
+  return caller.isValid;
 }
 
 export interface Response {
@@ -356,12 +377,14 @@ async function readBody(reply: StreamedReply): Promise<string> {
   return stream.text;
 }
 
-/** Writes a reply to its end, or until it takes over the stream. */
-export async function writeReply(reply: StreamedReply, stream: Writable, clock = new FakeClock()): Promise<void> {
+/** Writes a reply to its end, or until it takes over the stream and calls `onTaken`. */
+export async function writeReply(reply: StreamedReply, stream: Writable, clock = new FakeClock(), onTaken = () => {}): Promise<void> {
   let isTaken = false;
-  await reply.write(stream as unknown as ServerResponse, async () => {
+  await reply.write(stream as unknown as ServerResponse, async (prepare) => {
+    const result = await prepare();
     isTaken = true;
-    return new BodyStream(stream as unknown as Socket, { isChunked: false, clock });
+    onTaken();
+    return { stream: new BodyStream(stream as unknown as Socket, { isChunked: false, clock }), result };
   });
   if (!isTaken) stream.end();
 }

@@ -240,19 +240,161 @@ describe('watch during permission changes', () => {
     expect(eventsOf(stream)).toEqual(['DELETED c']);
   });
 
-  it('keeps the visible clusters for ten seconds while the reviews on the hub fail', async () => {
+  it('sends all initial events to a caller whom another authorizer allows to list all clusters if rules change before they start', async () => {
+    hub.listers.add('alice');
+    const stream = await replica.watch(
+      `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${hub.version(3)}&allowWatchBookmarks=true`,
+      ALICE,
+    );
+    expect(stream.text).toBe('');
+    replica.clock.advance(1_000);
+    hub.grant('bob', ['a'], { kind: 'User', name: 'bob' });
+    hub.putCluster('d');
+    await replica.catchUp();
+    expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c', 'ADDED d', 'BOOKMARK']);
+  });
+
+  it('sends only the visible clusters as initial events to a caller who lost the permission to list before they start', async () => {
+    hub.listers.add('alice');
+    const query = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${hub.version(3)}&allowWatchBookmarks=true`;
+    const stream = await replica.watch(query, ALICE);
+    replica.clock.advance(1_000);
+    hub.listers.delete('alice');
+    hub.grant('bob', ['a'], { kind: 'User', name: 'bob' });
+    hub.putCluster('d');
+    await replica.catchUp();
+    expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'BOOKMARK']);
+  });
+
+  it('closes a watch if the review before its initial events fails', async () => {
+    hub.listers.add('alice');
+    const query = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${hub.version(3)}`;
+    const stream = await replica.watch(query, ALICE);
+    replica.clock.advance(1_000);
+    hub.isDown = true;
+    hub.grant('bob', ['a'], { kind: 'User', name: 'bob' });
+    hub.putCluster('d');
+    await replica.catchUp();
+    expect([stream.text, stream.destroyed]).toEqual(['', true]);
+  });
+
+  it('resumes from a list of all clusters if another authorizer has allowed this list since the first watch of the caller', async () => {
+    const first = await replica.watch('', ALICE);
+    hub.listers.add('alice');
+    replica.clock.advance(10_000);
+    const version = await versionFor(ALICE);
+    const second = await replica.watch(`resourceVersion=${version}`, ALICE);
+    expect([eventsOf(first), eventsOf(second)]).toEqual([['ADDED a', 'ADDED b', 'ADDED c'], []]);
+    hub.putCluster('d');
+    await replica.catchUp();
+    expect([eventsOf(first), eventsOf(second)]).toEqual([['ADDED d'], ['ADDED d']]);
+  });
+
+  it('sends no cluster to a caller who lost the permission during the check of the token', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const caller = { ...ALICE, checked: promise };
+    const stream = await replica.watch('', caller);
+    hub.roles.put('alice', { rules: [viewerRule(['b'])] });
+    hub.putCluster('a', { env: 'secret' });
+    await replica.catchUp();
+    resolve();
+    await settle();
+    expect(eventsOf(stream)).toEqual(['ADDED b']);
+  });
+
+  it('sends no cluster that open watches of the caller no longer show', async () => {
+    hub.listers.add('alice');
+    const first = await replica.watch('', ALICE);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const second = await replica.watch('', { ...ALICE, checked: promise });
+    hub.listers.delete('alice');
+    replica.clock.advance(10_000);
+    await settle();
+    hub.putCluster('c', { env: 'secret' });
+    await replica.catchUp();
+    resolve();
+    await settle();
+    expect([eventsOf(first), eventsOf(second)]).toEqual([
+      ['ADDED a', 'ADDED b', 'ADDED c', 'DELETED c'],
+      ['ADDED a', 'ADDED b'],
+    ]);
+  });
+
+  it.each<readonly [string, () => void]>([
+    ['fail', () => (hub.isDown = true)],
+    ['receive no response', () => (hub.isSilent = true)],
+  ])('hides clusters ten seconds after the request of the last review that allowed them while reviews %s', async (_, fail) => {
+    // The ClusterRoles are new: a decision would be valid for a shorter time.
+    replica.clock.advance(5_000);
+    hub.listers.add('alice');
+    await replica.get('', ALICE);
+    fail();
+    replica.clock.advance(9_000);
+    const stream = await replica.watch('', ALICE);
+    replica.clock.advance(900);
+    await settle();
+    expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
+    replica.clock.advance(100);
+    await settle();
+    expect(eventsOf(stream)).toEqual(['DELETED c']);
+  });
+
+  it('hides no cluster during a failure of the hub shorter than the rest of the decision that a list has received', async () => {
+    replica.clock.advance(5_000);
     hub.listers.add('alice');
     const stream = await replica.watch('', ALICE);
     stream.take();
+    replica.clock.advance(4_000);
+    hub.grant('bob', ['a'], { kind: 'User', name: 'bob' });
+    await replica.catchUp();
+    await replica.get('', ALICE);
     hub.isDown = true;
-    replica.clock.advance(9_500);
-    await settle();
-    expect(eventsOf(stream)).toEqual([]);
-    for (let second = 0; second < 12; second++) {
+    for (let second = 0; second < 9; second++) {
       replica.clock.advance(1_000);
       await settle();
     }
-    expect(eventsOf(stream)).toEqual(['DELETED c']);
+    hub.isDown = false;
+    replica.clock.advance(900);
+    await settle();
+    expect(eventsOf(stream)).toEqual([]);
+  });
+
+  it('hides no cluster if the hub does not respond to one review', async () => {
+    replica.clock.advance(5_000);
+    hub.listers.add('alice');
+    const stream = await replica.watch('', ALICE);
+    stream.take();
+    hub.holdReview();
+    for (let second = 0; second < 30; second++) {
+      replica.clock.advance(1_000);
+      await settle();
+    }
+    expect(eventsOf(stream)).toEqual([]);
+  });
+
+  it('hides clusters within three seconds after RBAC no longer allows them while reviews fail', async () => {
+    hub.grant('alice', 'all', { kind: 'User', name: 'alice' });
+    await replica.catchUp();
+    const stream = await replica.watch('', ALICE);
+    stream.take();
+    hub.isDown = true;
+    hub.roles.put('alice', { rules: [viewerRule(['b'])] });
+    await replica.catchUp();
+    replica.clock.advance(3_000);
+    await settle();
+    expect(eventsOf(stream)).toEqual(['DELETED a', 'DELETED c']);
+  });
+
+  it('reviews a caller every 30 s although the visible clusters change more often', async () => {
+    const stream = await replica.watch('', ALICE);
+    hub.listers.add('alice');
+    for (const names of [['a'], ['a', 'b'], ['a']]) {
+      replica.clock.advance(10_000);
+      await settle();
+      hub.roles.put('alice', { rules: [viewerRule(names)] });
+      await replica.catchUp();
+    }
+    expect(eventsOf(stream).slice(2)).toEqual(['DELETED b', 'ADDED b', 'ADDED c']);
   });
 });
 
