@@ -22,6 +22,11 @@ export interface Identity {
   readonly ca?: string | undefined;
 }
 
+/** Returns whether two identities send the same credential. */
+export function hasSameCredential(a: Identity, b: Identity): boolean {
+  return a.secret === b.secret && a.tlsDigest === b.tlsDigest;
+}
+
 /** Source of a bearer token that changes while it is in use. */
 export interface BearerTokenSource {
   /** The token to send; undefined if `get` has to request one. */
@@ -47,6 +52,11 @@ export interface CredentialsOptions {
   readonly bearer?: BearerTokenSource;
 }
 
+interface LoadedIdentity {
+  readonly identity: Identity;
+  readonly loadedAt: number;
+}
+
 /** Keeps a user's identity on a cluster up to date. */
 export class Credentials {
   readonly #cluster: Cluster;
@@ -55,8 +65,9 @@ export class Credentials {
   /** True if the identity depends on no file and no plugin. */
   readonly #isFixed: boolean;
   /** Last loaded identity, and the monotonic time of the last attempt to load it; undefined before the first success. */
-  #current: { readonly identity: Identity; readonly loadedAt: number } | undefined;
-  #loading: Promise<Identity> | undefined;
+  #current: LoadedIdentity | undefined;
+  /** Load in progress, and whether a 401 started it. */
+  #loading: { readonly identity: Promise<Identity>; readonly isReplacement: boolean } | undefined;
   #exec: ExecCredential | undefined;
 
   constructor(cluster: Cluster, user: User, options: CredentialsOptions) {
@@ -68,22 +79,28 @@ export class Credentials {
   }
 
   /**
-   * Returns the current identity. `rejected` is true after a 401: the source of the bearer token then replaces the token, and an identity
-   * from files or a plugin is loaded again, unless the last attempt was within the last second. Keeps the previous identity while loading
-   * fails, for example because a key does not match its certificate in the middle of a rotation. Rejects if no load has succeeded.
+   * Returns the current identity. `rejected` is the identity of a request with a 401: if it is still current, the source of the bearer token
+   * replaces the token, and an identity from files or a plugin is loaded again, unless the last attempt was within the last second. Keeps
+   * the previous identity while loading fails, for example because a key does not match its certificate in the middle of a rotation. Rejects
+   * if no load has succeeded.
    */
-  identity(rejected = false): Promise<Identity> {
+  identity(rejected?: Identity): Promise<Identity> {
     const known = this.#findFresh(rejected);
     if (known !== undefined) return Promise.resolve(known);
-    this.#loading ??= this.#load(rejected).finally(() => {
-      this.#loading = undefined;
-    });
-    return this.#loading;
+    // A load that began for another reason may return the rejected token.
+    if (rejected !== undefined && this.#loading?.isReplacement === false) return this.#loading.identity.then(() => this.identity(rejected));
+    this.#loading ??= {
+      identity: this.#load(rejected).finally(() => {
+        this.#loading = undefined;
+      }),
+      isReplacement: rejected !== undefined,
+    };
+    return this.#loading.identity;
   }
 
   /** Current identity; undefined if the identity has to be loaded again. */
   get fresh(): Identity | undefined {
-    return this.#findFresh(false);
+    return this.#findFresh();
   }
 
   /** PEM of the server's certificate authorities; undefined before the first load and for the root certificates that Node.js trusts. */
@@ -91,18 +108,19 @@ export class Credentials {
     return this.#current?.identity.ca;
   }
 
-  #findFresh(rejected: boolean): Identity | undefined {
-    return this.#current !== undefined && this.#isFresh(this.#current.loadedAt, rejected) ? this.#current.identity : undefined;
+  #findFresh(rejected?: Identity): Identity | undefined {
+    return this.#current !== undefined && this.#isFresh(this.#current, rejected) ? this.#current.identity : undefined;
   }
 
-  #isFresh(loadedAt: number, rejected: boolean): boolean {
+  #isFresh({ identity, loadedAt }: LoadedIdentity, rejected: Identity | undefined): boolean {
     const { clock, rereadMs, bearer } = this.#options;
-    if (bearer !== undefined) return !rejected && bearer.current?.reveal() === this.#current?.identity.secret;
+    const isRejected = rejected !== undefined && hasSameCredential(identity, rejected);
+    if (bearer !== undefined) return !isRejected && bearer.current?.reveal() === identity.secret;
     if (this.#isFixed) return true;
-    return !isExpired(this.#exec, clock.now()) && clock.monotonic() - loadedAt < (rejected ? REJECTED_REREAD_MS : rereadMs);
+    return !isExpired(this.#exec, clock.now()) && clock.monotonic() - loadedAt < (isRejected ? REJECTED_REREAD_MS : rereadMs);
   }
 
-  async #load(rejected: boolean): Promise<Identity> {
+  async #load(rejected: Identity | undefined): Promise<Identity> {
     const loadedAt = this.#options.clock.monotonic();
     try {
       this.#current = { identity: await this.#read(rejected), loadedAt };
@@ -113,9 +131,9 @@ export class Credentials {
     return this.#current.identity;
   }
 
-  async #read(rejected: boolean): Promise<Identity> {
+  async #read(rejected: Identity | undefined): Promise<Identity> {
     const user = this.#user;
-    await this.#runExec(rejected);
+    await this.#runExec(rejected !== undefined);
     const [ca, cert, key, token] = await Promise.all([
       readFileOrData(this.#cluster.caFile, this.#cluster.caData),
       this.#exec?.clientCertificateData ?? readFileOrData(user.certFile, user.certData),
@@ -126,9 +144,9 @@ export class Credentials {
   }
 
   /** Returns the token of `bearer`; undefined without `bearer`. */
-  #getBearerToken(rejected: boolean): Promise<string> | undefined {
+  #getBearerToken(rejected: Identity | undefined): Promise<string> | undefined {
     const { bearer } = this.#options;
-    const token = rejected ? bearer?.replace(this.#current?.identity.secret) : bearer?.get();
+    const token = rejected === undefined ? bearer?.get() : bearer?.replace(rejected.secret);
     return token?.then((each) => each.reveal());
   }
 

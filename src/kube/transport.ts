@@ -5,7 +5,7 @@ import { type Dispatcher, WebSocket } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { redactSecret, Sensitive } from '../std/sensitive.ts';
-import { type BearerTokenSource, Credentials, type Identity } from './credentials.ts';
+import { type BearerTokenSource, Credentials, hasSameCredential, type Identity } from './credentials.ts';
 import { type Deadline, rejectOnAbort, startDeadline } from './deadline.ts';
 import { type ConnectionPurpose, checkServer, Dialer, type DialOptions } from './dial.ts';
 import type { Env } from './exec-credential.ts';
@@ -156,8 +156,8 @@ export class Transport {
     const identity = this.#credentials.fresh ?? (await rejectOnAbort(this.#credentials.identity(), deadline.signal));
     const response = await retryIfClosed(request, () => send(identity), deadline);
     if (response.status !== 401) return response;
-    const renewed = await rejectOnAbort(this.#credentials.identity(true), deadline.signal);
-    if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return response;
+    const renewed = await rejectOnAbort(this.#credentials.identity(identity), deadline.signal);
+    if (hasSameCredential(renewed, identity)) return response;
     return await retryIfClosed(request, () => send(renewed), deadline);
   }
 
