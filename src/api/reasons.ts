@@ -115,10 +115,11 @@ export const RenewalEventReason = {
 
 /** Reasons of other Warning events on ManagedTokens. MassWithdrawal, RemovalDelayed and WithdrawalPending are also used in conditions. */
 export const AlertReason = {
-  MassWithdrawal: 'removal of Secrets is paused: tokens of many namespaces lost permission within a minute',
-  RemovalDelayed: 'removal of Secrets is delayed by ten minutes: more than 20 tokens of the namespace lost permission within a minute',
+  MassWithdrawal: 'removal of Secrets is paused: tokens of many namespaces lost permission at about the same time',
+  RemovalDelayed:
+    'removal of Secrets is delayed by ten minutes: more than 20 tokens of the namespace lost permission at about the same time',
   WithdrawalPending: 'the requester lost permission; another review decides whether the Secret is removed',
-  Withdrawn: 'the requester lost permission, and Purser removed the Secret, or its token if finalizers keep the Secret',
+  Withdrawn: 'the requester has no permission, so Purser removed the Secret, or its token if finalizers keep the Secret',
   AnchorOrphaned: 'the anchor Secret could not be deleted on the target cluster and may remain there',
   RevocationUnavailable: 'the token was issued without revocation BoundSecret, so Purser cannot revoke it; it stays valid until it expires',
   LifetimeShortened: 'the requested lifetime exceeds --max-token-lifetime and is shortened',

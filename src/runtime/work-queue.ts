@@ -76,8 +76,7 @@ export class WorkQueue<K> {
 
   /** Returns the number of due keys that are not running. */
   depth(now: number): number {
-    const due = [...this.#waiting.keys()].filter((key) => (this.#waiting.get(key)?.dueAt ?? Infinity) <= now);
-    return this.#ready.waiting + due.length;
+    return this.#ready.waiting + this.#waiting.count(({ dueAt }) => dueAt <= now);
   }
 
   /** Requests `key` at `dueAt`; a running key runs once more after `done`. Throws if `dueAt` is NaN. */

@@ -37,6 +37,13 @@ export class KeyHeap<K, P> {
     return index === undefined ? undefined : this.#entries[index]?.priority;
   }
 
+  /** Counts the keys with matching priorities, without visiting all others. All priorities that precede a matching one must match too. */
+  count(matches: (priority: P) => boolean): number {
+    const countBelow = (index: number): number =>
+      index < this.size && matches(this.#at(index).priority) ? 1 + countBelow(2 * index + 1) + countBelow(2 * index + 2) : 0;
+    return countBelow(0);
+  }
+
   /** Adds `key` or changes its priority. */
   set(key: K, priority: P): void {
     this.#settle({ key, priority }, this.#indexes.get(key) ?? this.#entries.length);

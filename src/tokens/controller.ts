@@ -264,7 +264,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
       mergeItems(({ key }) => view.registry.clustersOfCredential(key)),
       map(({ metadata }) => metadata.name),
-      mergeItemsInTurns((name) => searchKeys(view.tokensForCluster(name))),
+      mergeItemsInTurns((name) => view.tokensForCluster.keys(name)),
     ),
     merge(permissionTriggers(informers, view), clusterSetTriggers(informers, view)).pipe(
       tap((key) => trackPermissionChange(view.tokens.get(key), memory)),
@@ -315,7 +315,7 @@ function clusterSetTriggers({ clusters }: TokenInformers, view: HubView): Observ
   return clusters.changes$.pipe(
     filter(hasChangedClusterSet),
     map(({ key }) => key),
-    mergeItemsInTurns((key) => searchKeys(view.tokensForCluster(key))),
+    mergeItemsInTurns((key) => view.tokensForCluster.keys(key)),
   );
 }
 

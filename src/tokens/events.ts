@@ -84,7 +84,7 @@ function issuanceEvents(
 ): readonly EventContent[] {
   if (issued === undefined) return [];
   const validity = `is valid until ${expirationTimestamp}; Purser renews it at ${nextRotationTime}`;
-  const isFirst = previous.issuedAt === undefined && issued === 'SecretMissing';
+  const isFirst = previous.rotations === undefined && issued === 'SecretMissing';
   if (isFirst) return [createNormalEvent('Issued', `Purser issued the first token. The token ${validity}.`), ...clampedEvents(observation)];
   const wasFailing = isTrue(previous, TokenConditionType.rotationFailing);
   if (issued === 'RotationDue')

@@ -79,7 +79,9 @@ export class HubView {
   readonly secrets: Store<StoredSecret>;
   /** Permissions of requesters to issue tokens; kept up to date by `tokenTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
-  readonly tokensForCluster: (name: string) => readonly StoredToken[];
+  readonly tokensForCluster: Lookup<StoredToken>;
+  /** Returns the ManagedTokens of a cluster that have a token, or had one, and whose rotation is not suspended. */
+  readonly verifiableForCluster: Lookup<StoredToken>;
   /**
    * Returns the oldest ManagedToken that names a Secret, by the key of the Secret; ManagedTokens that are being deleted are ignored. A
    * tenant may name one Secret in any number of ManagedTokens, so neither a reconcile nor a change visits all of them.
@@ -104,6 +106,7 @@ export class HubView {
       ownersOf(metadata).flatMap(({ name, uid }) => (name === metadata.name ? [] : [ownerKeyOf(metadata.namespace, uid)])),
     );
     this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
+    this.verifiableForCluster = this.tokens.index((token) => (isVerifiable(token) ? [token.spec.clusterName] : []));
     this.firstClaimant = this.tokens.first(claimedSecret, byAge);
     this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
     this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace]);
@@ -134,6 +137,11 @@ export class HubView {
 /** Returns whether a ManagedToken has a token, or had one. */
 export function wasIssued({ status }: StoredToken): boolean {
   return status?.tokenDigest !== undefined;
+}
+
+/** Returns whether the token of a ManagedToken can be verified, unless its Secret contains none. */
+export function isVerifiable(token: StoredToken): boolean {
+  return wasIssued(token) && !token.spec.rotation.suspend && token.metadata.deletionTimestamp === undefined;
 }
 
 function ownersOf({ ownerReferences = [] }: ObjectMeta): NonNullable<ObjectMeta['ownerReferences']> {

@@ -214,7 +214,7 @@ class RemovalPause {
     const tokens = [...lost.values()].reduce((sum, count) => sum + count, 0);
     const namespaces = [...lost.keys()].toSorted();
     const message =
-      `Removal of Secrets is paused: ${tokens} tokens in ${lost.size} namespaces lost permission within a minute. Check RBAC, then run: ` +
+      `Removal of Secrets is paused: ${tokens} tokens in ${lost.size} namespaces lost permission at about the same time. Check RBAC, then run: ` +
       `kubectl annotate -n ${namespace} configmap/${RemovalLimit.configMap} ${RemovalLimit.release}="$(date +%s)" --overwrite`;
     const listed = namespaces.slice(0, MAX_NAMES).join(' ');
     this.#setHeld({ since: formatTimestamp(clock.now()), tokens: String(tokens), namespaces: listed, message });

@@ -2,18 +2,18 @@
 // more often, so that a rotated signing key is noticed early.
 
 import { merge, type Observable, Subject } from 'rxjs';
-import { objectKeyOf } from '../kube/paths.ts';
+import { namespaceOf, objectKeyOf } from '../kube/paths.ts';
 import { toServiceAccountUsername } from '../kubernetes/service-account.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import { computeNextTurnAt } from '../std/hash.ts';
-import { type HubView, secretKeyOf, wasIssued } from './informers.ts';
+import { type HubView, secretKeyOf } from './informers.ts';
 import type { StoredToken } from './policy/spec.ts';
 
 export interface VerificationOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  readonly view: Pick<HubView, 'registry' | 'secrets' | 'tokensForCluster' | 'countIssued'>;
+  readonly view: Pick<HubView, 'registry' | 'tokens' | 'secrets' | 'tokensForCluster' | 'verifiableForCluster' | 'countIssued'>;
   /** Interval between two verifications of a token, in milliseconds, before it is stretched; 0 disables verification. */
   readonly intervalMs: number;
 }
@@ -27,6 +27,10 @@ const AVERAGED_MS = 3_600_000;
 const MIN_SAMPLE_MS = 60_000;
 /** Number of periodic samples of each cluster during one verification interval, if MIN_SAMPLE_MS permits. */
 const SAMPLES = 15;
+/** Maximum number of ManagedTokens that are checked to select one sample; more would block the process for too long. */
+const MAX_CHECKED = 1_000;
+/** Maximum number of these in one namespace: ManagedTokens of one tenant whose Secrets contain no token must not use up a sample. */
+const MAX_IN_NAMESPACE = 100;
 /** Number of steps over which the samples of all clusters are spread. */
 const STEPS = 60;
 /**
@@ -91,7 +95,7 @@ export class Verification {
 
   /**
    * Records the result of a verification. After a rejected sample, requests another sample. After three rejected samples in a row, or if no
-   * other sample is available, requests the verification of all tokens of the cluster, at most once per interval.
+   * other sample was found, requests the verification of all tokens of the cluster, at most once per interval.
    */
   record(token: StoredToken, result: VerificationResult): void {
     const { uid } = token.metadata;
@@ -116,7 +120,7 @@ export class Verification {
     // A tenant may own most tokens of the cluster, and re-create their service accounts repeatedly.
     if (sampling.doubtedAt <= now && now < sampling.doubtedAt + intervalMs) return [];
     sampling.doubtedAt = now;
-    return view.tokensForCluster(clusterName).map(objectKeyOf);
+    return view.tokensForCluster.keys(clusterName);
   }
 
   /** Emits the keys of ManagedTokens whose tokens are to be verified now: periodic samples, and further tokens after a rejection. */
@@ -168,23 +172,43 @@ export class Verification {
     const { clock, view } = this.#options;
     const sampling = this.#samplingStates.get(clusterName) ?? createSamplingState();
     if (clock.monotonic() < sampling.pausedUntil) return [];
-    const tokens = view.tokensForCluster(clusterName).filter((token) => this.#canVerify(token) && !isLikeAny(token, sampling.rejected));
-    const byNamespace = Map.groupBy(tokens, ({ metadata }) => metadata.namespace);
-    const token = this.#pick(this.#pick([...byNamespace.values()]) ?? []);
+    const token = this.#selectAtRandom(view.verifiableForCluster.keys(clusterName), sampling);
     if (token === undefined) return [];
     sampling.next = token.metadata.uid;
     this.#samplingStates.set(clusterName, sampling);
     return [objectKeyOf(token)];
   }
 
+  /**
+   * Selects a ManagedToken that can be verified, and has neither the namespace nor the service account of a rejected sample: a random one in
+   * a random namespace or, if none of MAX_IN_NAMESPACE is suitable, in another namespace. Returns undefined if none of MAX_CHECKED is.
+   */
+  #selectAtRandom(keys: readonly string[], { rejected }: SamplingState): StoredToken | undefined {
+    const byNamespace = Map.groupBy(keys, namespaceOf);
+    for (const { metadata } of rejected) byNamespace.delete(metadata.namespace);
+    const namespaces = [...byNamespace.values()];
+    let left = MAX_CHECKED;
+    while (left > 0 && namespaces.length > 0) {
+      const namespace = this.#takeAtRandom(namespaces);
+      for (const last = Math.max(left - MAX_IN_NAMESPACE, 0); left > last && namespace.length > 0; left--) {
+        const token = this.#options.view.tokens.get(this.#takeAtRandom(namespace));
+        if (token !== undefined && this.#canVerify(token) && !hasServiceAccountOfAny(token, rejected)) return token;
+      }
+    }
+    return undefined;
+  }
+
   #canVerify(token: StoredToken): boolean {
-    const { metadata, spec } = token;
-    if (!wasIssued(token) || spec.rotation.suspend || metadata.deletionTimestamp !== undefined) return false;
     return this.#options.view.secrets.get(secretKeyOf(token))?.tokenDigest !== undefined;
   }
 
-  #pick<T>(items: readonly T[]): T | undefined {
-    return items[Math.floor(this.#options.random() * items.length)];
+  /** Removes and returns a random item; moves the last item to its place. */
+  #takeAtRandom<T>(items: T[]): T {
+    const index = Math.floor(this.#options.random() * items.length);
+    const [last, item] = [items.pop()!, items[index]];
+    if (index === items.length) return last;
+    items[index] = last;
+    return item!;
   }
 
   /** Returns the number of issuances, weighted by age. */
@@ -197,12 +221,10 @@ function createSamplingState(): SamplingState {
   return { next: undefined, rejected: [], pausedUntil: -Infinity, doubtedAt: -Infinity };
 }
 
-/** Returns whether a ManagedToken has the namespace or the service account of one of the others. */
-function isLikeAny({ metadata, spec }: StoredToken, others: readonly StoredToken[]): boolean {
+/** Returns whether a ManagedToken is for the service account of one of the others. */
+function hasServiceAccountOfAny({ spec }: StoredToken, others: readonly StoredToken[]): boolean {
   const subject = toServiceAccountUsername(spec.serviceAccount);
-  return others.some(
-    (other) => other.metadata.namespace === metadata.namespace || toServiceAccountUsername(other.spec.serviceAccount) === subject,
-  );
+  return others.some((other) => toServiceAccountUsername(other.spec.serviceAccount) === subject);
 }
 
 /** Maximum ratio of the requests for verifications to those for issuances. */

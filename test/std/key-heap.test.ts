@@ -38,9 +38,22 @@ describe('KeyHeap', () => {
           expect([heap.size, heap.first?.priority ?? Infinity]).toEqual([model.size, Math.min(Infinity, ...model.values())]);
         }
         for (const [key, priority] of model) expect(heap.get(key)).toBe(priority);
+        for (const limit of [-1, 5, 20])
+          expect(heap.count((priority) => priority <= limit)).toBe([...model.values()].filter((priority) => priority <= limit).length);
         expect(drain(heap)).toEqual([...model.values()].sort((a, b) => a - b));
       }),
     );
+  });
+
+  it('counts the first keys without visiting all others', () => {
+    const heap = new KeyHeap<number, number>((a, b) => a - b);
+    for (let key = 0; key < 10_000; key++) heap.set(key, (key * 7_919) % 10_000);
+    const visited: number[] = [];
+    const count = heap.count((priority) => {
+      visited.push(priority);
+      return priority < 10;
+    });
+    expect([count, visited.length <= 21]).toEqual([10, true]);
   });
 
   it('needs a logarithmic number of comparisons', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import { toOverBudgetStub } from '../../src/kube/namespace-bytes.ts';
-import { ObjectStore } from '../../src/kube/store.ts';
+import { type Lookup, ObjectStore } from '../../src/kube/store.ts';
 import { tokenTriggers } from '../../src/tokens/controller.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
@@ -13,7 +13,7 @@ import { aCluster, aToken } from '../support/builders.ts';
 let indexes = 0;
 
 class CountingStore extends ObjectStore<ApiObject> {
-  override index(valuesOf: (object: Stored<ApiObject>) => readonly string[]): (value: string) => readonly Stored<ApiObject>[] {
+  override index(valuesOf: (object: Stored<ApiObject>) => readonly string[]): Lookup<ApiObject> {
     indexes += 1;
     return super.index(valuesOf);
   }

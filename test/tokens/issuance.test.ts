@@ -182,7 +182,9 @@ describe('token controller and a new ManagedToken', () => {
     expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(3_600_000);
     await world.expectEvents(['Normal Issued', 'Warning LifetimeShortened']);
     const [, event] = await world.eventObjects();
-    expect(event?.message).toBe('requested expiration of 86400 seconds shortened to 3600 seconds');
+    expect(event?.message).toBe(
+      'Requested expiration of 86400 seconds shortened to 3600 seconds, the value of --max-token-lifetime. Reduce spec.expirationSeconds, or ask an administrator to raise the maximum.',
+    );
     await world.pass(49 * 60_000);
     await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);

@@ -194,6 +194,8 @@ describe('token controller after a withdrawal', () => {
     await world.allow(world.cluster);
     await world.waitUntilReady();
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
+    const events = ['Normal Issued', 'Warning WithdrawalPending', 'Warning Forbidden', 'Warning Withdrawn', 'Normal SecretMissing'];
+    await world.expectEvents(events);
   });
 
   it('keeps the Secret when the binding is replaced within seconds', async () => {

@@ -85,7 +85,9 @@ describe('RemovalLimits and the global limit', () => {
     expect([await check(first), isPaused]).toEqual(['paused', true]);
     expect(stored?.metadata).toMatchObject({ namespace: 'purser-system', name: 'purser-removal-limit' });
     expect(stored?.data).toMatchObject({ tokens: '25', namespaces: 'a b c d e' });
-    expect(stored?.data?.['message']).toContain('Removal of Secrets is paused: 25 tokens in 5 namespaces lost permission within a minute.');
+    expect(stored?.data?.['message']).toContain(
+      'Removal of Secrets is paused: 25 tokens in 5 namespaces lost permission at about the same time.',
+    );
   });
 
   it('delays removals, but does not pause them, if one tenant with many tokens loses permission', async () => {

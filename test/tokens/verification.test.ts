@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Observable, Subscription } from 'rxjs';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ApiObject } from '../../src/api/resources.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { Registry } from '../../src/targets/registry.ts';
+import { isVerifiable } from '../../src/tokens/informers.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { stretchIntervalMs, Verification } from '../../src/tokens/verification.ts';
@@ -55,6 +56,8 @@ describe('Verification', () => {
   let requested: string[];
   let subscriptions: Subscription[];
   let random: number;
+  /** Random numbers before `random`. */
+  let randoms: number[];
 
   beforeEach(() => {
     clock = new FakeClock();
@@ -63,6 +66,7 @@ describe('Verification', () => {
     secrets = new HandInformer();
     requested = [];
     random = 0;
+    randoms = [];
     subscriptions = [tokens, clusters, secrets].map(({ changes$ }) => (changes$ as Observable<unknown>).subscribe());
     clusters.list(...['a', 'b', 'empty'].map((name) => ({ metadata: { name }, spec: {} }) as unknown as Cluster));
   });
@@ -97,9 +101,11 @@ describe('Verification', () => {
 
   function start(intervalMs = INTERVAL): Verification {
     const tokensForCluster = tokens.store.index(({ spec }) => [spec.clusterName]);
+    const verifiableForCluster = tokens.store.index((token) => (isVerifiable(token) ? [token.spec.clusterName] : []));
     const countIssued = () => tokens.store.list().filter(({ status }) => status?.tokenDigest !== undefined).length;
-    const view = { secrets: secrets.store, registry: new Registry({ clusters, credentials: [] }), tokensForCluster, countIssued };
-    const verification = new Verification({ clock, random: () => random, view, intervalMs });
+    const registry = new Registry({ clusters, credentials: [] });
+    const view = { tokens: tokens.store, secrets: secrets.store, registry, tokensForCluster, verifiableForCluster, countIssued };
+    const verification = new Verification({ clock, random: () => randoms.shift() ?? random, view, intervalMs });
     subscriptions.push(verification.requests$.subscribe((key) => requested.push(key)));
     return verification;
   }
@@ -174,6 +180,55 @@ describe('Verification', () => {
     random = 0.5;
     await pass(MINUTE);
     expect(requested).toEqual(['team-a1/t']);
+  });
+
+  /** Returns ManagedTokens in one namespace whose Secrets contain no token. */
+  const withoutTokenIn = (namespace: string, count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      aToken(`s${index}`, 'a', { spec: { secret: { name: 'other' } }, metadata: { namespace, name: `s${index}` } }),
+    );
+
+  it('samples a namespace as often if most of its Secrets contain no token', async () => {
+    list(aToken('a1', 'a'), ...withoutTokenIn('team-a1', 90), aToken('a2', 'a'));
+    start();
+    // Selects the first namespace, and would then select the last one.
+    [randoms, random] = [[0], 0.9];
+    await pass(MINUTE);
+    expect(requested).toEqual(['team-a1/t']);
+  });
+
+  it('samples another namespace if a hundred Secrets of a namespace contain no token', async () => {
+    list(...withoutTokenIn('many', 2_000), aToken('a1', 'a'));
+    start();
+    await pass(MINUTE);
+    expect(requested).toEqual(['team-a1/t']);
+  });
+
+  it('reads few of many ManagedTokens to select a sample', async () => {
+    list(...Array.from({ length: 10_000 }, (_, index) => aToken(`t${index}`, 'a')));
+    const reads = jest.spyOn(tokens.store, 'get');
+    start();
+    random = 0.9;
+    await pass(MINUTE);
+    expect([requested, reads.mock.calls.length]).toEqual([['team-t9000/t'], 1]);
+    reads.mockRestore();
+  });
+
+  it('checks at most a thousand ManagedTokens for a sample', async () => {
+    const withoutToken = { spec: { secret: { name: 'other' } } };
+    list(...Array.from({ length: 2_000 }, (_, index) => aToken(`t${index}`, 'a', withoutToken)));
+    const reads = jest.spyOn(tokens.store, 'get');
+    start();
+    await pass(MINUTE);
+    expect([requested, reads.mock.calls.length]).toEqual([[], 1_000]);
+    reads.mockRestore();
+  });
+
+  it('samples the only issued token among many ManagedTokens of a cluster', async () => {
+    list(...Array.from({ length: 2_001 }, (_, index) => aToken(`t${index}`, 'a', index === 1_000 ? {} : { status: {} })));
+    start();
+    await pass(MINUTE);
+    expect(requested).toEqual(['team-t1000/t']);
   });
 
   it('samples a cluster 15 times in a longer interval', async () => {

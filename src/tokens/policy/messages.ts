@@ -46,7 +46,7 @@ export function tokenFailure(reason: FailureReason, token: StoredToken, response
  */
 export function formatForbiddenMessage(token: StoredToken, issueName: string, protection = ''): string {
   const missing = `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}.`;
-  const remedy = 'Grant the permission with a ClusterRole and a ClusterRoleBinding.';
+  const remedy = 'Grant the permission with a ClusterRole and a ClusterRoleBinding, or change the spec.';
   return protection === '' ? `${missing} ${remedy}` : `${missing} ${remedy} ${toSentence(protection)}`;
 }
 
@@ -106,9 +106,9 @@ export function formatOrphanedAnchorMessage({ cluster, namespace }: AnchorLocati
   return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted, and may still exist. Tokens that are bound to the Secret stay valid until they expire; to revoke them, delete the Secret.`;
 }
 
-/** Returns kube-apiserver's own wording for a lifetime that was shortened. */
+/** Returns the message for a lifetime that was shortened. */
 export function formatShortenedMessage(requested: number, granted: number): string {
-  return `requested expiration of ${requested} seconds shortened to ${granted} seconds`;
+  return `Requested expiration of ${requested} seconds shortened to ${granted} seconds, the value of --max-token-lifetime. Reduce spec.expirationSeconds, or ask an administrator to raise the maximum.`;
 }
 
 const REMOVAL_REMEDIES = {
