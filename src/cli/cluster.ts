@@ -95,8 +95,8 @@ function defineAddCommand(host: CommandHost): Command {
     const registration = await resolveRegistration(connections, name, options);
     const serviceAccount = options.federated === true ? (options.serviceAccount ?? FederatedServiceAccount) : undefined;
     if (options.dryRun === true) return await printObjects({ registration, serviceAccount }, options.output ?? 'yaml', host);
-    const hub = await openHub(connections, options.hubContext);
-    const target = await openTarget(connections, options.context);
+    const hub = await connections.openPeer('hub', options.hubContext);
+    const target = await connections.openPeer('target cluster', options.context);
     await addCluster({ hub, target, registration, serviceAccount, timeoutMs: options.timeout ?? 0 }, host);
   });
 }
@@ -137,7 +137,7 @@ function defineListCommand(host: CommandHost): Command {
   return command.action(async (options: SharedOptions & { readonly selector?: string }) => {
     await using connections = await connect(host, options);
     const { listClusters } = await import('./cluster/fleet.ts');
-    const hub = await openHub(connections, options.context);
+    const hub = await connections.openPeer('hub', options.context);
     await listClusters(hub, { output: options.output, selector: options.selector }, host);
   });
 }
@@ -156,7 +156,7 @@ function defineShowCommand(host: CommandHost): Command {
   return command.action(async (name: string, options: SharedOptions) => {
     await using connections = await connect(host, options);
     const { showCluster } = await import('./cluster/fleet.ts');
-    await showCluster(await openHub(connections, options.context), name, options.output, host);
+    await showCluster(await connections.openPeer('hub', options.context), name, options.output, host);
   });
 }
 
@@ -185,7 +185,7 @@ function defineRenewCommand(host: CommandHost): Command {
       throw new StartError('--context is for one Cluster, but --all selects all Clusters. Omit --context or --all');
     await using connections = await connect(host, options);
     const { renewAll, renewCredential } = await import('./cluster/renew.ts');
-    const hub = await openHub(connections, options.hubContext);
+    const hub = await connections.openPeer('hub', options.hubContext);
     if (name !== undefined)
       return await renewCredential({ name, hub, target: await openOptionalTarget(connections, context), timeoutMs }, host);
     const findTarget = async (addresses: readonly string[]) =>
@@ -214,7 +214,7 @@ function defineRevokeCommand(host: CommandHost): Command {
   return command.action(async (name: string, options: SharedOptions) => {
     await using connections = await connect(host, options);
     const { revokeEarlierTokens } = await import('./cluster/revoke.ts');
-    const hub = await openHub(connections, options.hubContext);
+    const hub = await connections.openPeer('hub', options.hubContext);
     const target = await openOptionalTarget(connections, options.context);
     await revokeEarlierTokens({ name, hub, target, timeoutMs: options.timeout ?? 0 }, host);
   });
@@ -253,7 +253,7 @@ function defineRemoveCommand(host: CommandHost): Command {
       );
     await using connections = await connect(host, options);
     const { removeCluster } = await import('./cluster/remove.ts');
-    const hub = await openHub(connections, options.hubContext);
+    const hub = await connections.openPeer('hub', options.hubContext);
     const target = await openOptionalTarget(connections, context);
     await removeCluster({ name, namespace, hub, target, isConfirmed: options.yes === true }, host);
   });
@@ -264,16 +264,8 @@ async function connect(host: CommandHost, { kubeconfig }: SharedOptions): Promis
   return new Connections(host, kubeconfig);
 }
 
-async function openHub(connections: Connections, context: string | undefined): Promise<Peer> {
-  return { role: 'hub', context, client: await connections.open(context) };
-}
-
-async function openTarget(connections: Connections, context: string): Promise<Peer> {
-  return { role: 'target cluster', context, client: await connections.open(context) };
-}
-
 async function openOptionalTarget(connections: Connections, context: string | undefined): Promise<Peer | undefined> {
-  return context === undefined ? undefined : await openTarget(connections, context);
+  return context === undefined ? undefined : await connections.openPeer('target cluster', context);
 }
 
 /** Parses a label, `key=value`. */

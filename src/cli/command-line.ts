@@ -1,6 +1,6 @@
 // Commander commands with Purser's help layout and one-line errors.
 
-import { Argument, Command, type ErrorOptions, Help, Option } from 'commander';
+import { Argument, Command, type ErrorOptions, Help, type HelpContext, Option } from 'commander';
 import { StartError } from '../config/start-error.ts';
 import { type Parser, ValueError } from '../config/values.ts';
 import { findSimilar } from '../std/edit-distance.ts';
@@ -113,6 +113,15 @@ class CommandLine extends Command {
     // A command group passes unknown options on to its commands. A command removes the value of an unknown option from the error: the value
     // may be secret, and would prevent a match with a similar name.
     return this.commands.length > 0 ? parsed : { ...parsed, unknown: parsed.unknown.map((arg) => arg.replace(/^(--\w[^=]*)=.*/s, '$1')) };
+  }
+
+  /** Rejects the name of an unknown command, for which commander would print the help of the group. */
+  override helpInformation(context?: HelpContext): string {
+    const known = this.commands.map((command) => command.name());
+    const [word] = this.args;
+    if (word !== undefined && known.length > 0 && !known.includes(word) && !word.startsWith('-'))
+      this.error(describeUnknownWord('command', word, known));
+    return super.helpInformation(context);
   }
 }
 

@@ -23,7 +23,7 @@ export interface CommandHost {
 export const ExitCode = { done: 0, failed: 1, wrongUse: 2, notReady: 3 } as const;
 
 /** Remedy for messages about an object that Purser has not changed in time: a sentence without a full stop. */
-export const CHECK_PURSER = 'Check that Purser is running: kubectl get pods -n purser-system';
+export const CHECK_PURSER = 'Check that the pods of Purser on the hub are running';
 
 /** A failed command, with its exit code. The message is one line: cause, then remedy. An empty message prints nothing. */
 export class CommandError extends Error {

@@ -7,6 +7,7 @@ import { KubeClient } from '../kube/client.ts';
 import { type ContextServer, type Contexts, credentialFilesOf, loadKubeConfig, readContexts, readServer } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import { normalizeServer } from '../targets/policy/registration.ts';
+import type { Peer } from './cluster/peer.ts';
 import type { CommandHost } from './command.ts';
 
 /**
@@ -14,6 +15,8 @@ import type { CommandHost } from './command.ts';
  */
 export class Connections implements AsyncDisposable {
   readonly #host: CommandHost;
+  /** Value of `--kubeconfig`. */
+  readonly #kubeconfig: string | undefined;
   readonly #paths: string;
   readonly #clients: KubeClient[] = [];
 
@@ -23,6 +26,7 @@ export class Connections implements AsyncDisposable {
    */
   constructor(host: CommandHost, kubeconfig: string | undefined) {
     this.#host = host;
+    this.#kubeconfig = kubeconfig;
     this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || resolveDefaultFile());
   }
 
@@ -36,6 +40,11 @@ export class Connections implements AsyncDisposable {
       this.#clients.push(client);
       return client;
     });
+  }
+
+  /** Opens a client for the hub or a target cluster, as `open` does. */
+  async openPeer(role: Peer['role'], context: string | undefined): Promise<Peer> {
+    return { role, context, kubeconfig: this.#kubeconfig, client: await this.open(context) };
   }
 
   /**

@@ -59,9 +59,9 @@ function defineChangeCommand(host: CommandHost, action: TokenAction): Command {
     const { callPeer } = await import('./cluster/peer.ts');
     const { requestChange } = await import('./token-actions.ts');
     await using connections = new Connections(host, options.kubeconfig);
-    const peer = { role: 'hub', context: options.context, client: await connections.open(options.context) } as const;
+    const peer = await connections.openPeer('hub', options.context);
     const namespace = options.namespace ?? (await connections.readNamespace(options.context));
     const timeoutMs = options.timeout ?? 0;
-    await callPeer(peer, (hub) => requestChange({ hub, namespace, name, action, timeoutMs }, host));
+    await callPeer(peer, () => requestChange({ hub: peer, namespace, name, action, timeoutMs }, host));
   });
 }

@@ -1,11 +1,12 @@
 // Output of commands: tables like kubectl's, JSON, YAML and names.
 
-import { Document, visit } from 'yaml';
+import { Document } from 'yaml';
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { apiVersionOf } from '../kubernetes/object.ts';
 import type { CommandHost } from './command.ts';
 import type { OutputFormat } from './options.ts';
 import { toVisibleLine } from './visible-text.ts';
+import { CONTROL_CHARACTER, quoteStrings } from './yaml-quotes.ts';
 
 export interface Column<T> {
   /** Heading in capital letters. */
@@ -58,21 +59,13 @@ export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[]
     .concat('\n');
 }
 
-/** Returns a value as JSON or YAML, with control characters escaped. */
+/** Returns a value as JSON or YAML, with control characters escaped. Quotes words that YAML 1.1, and so kubectl, reads as another type. */
 export function formatDocument(value: unknown, output: 'json' | 'yaml'): string {
   if (output === 'json') return `${escapeControls(JSON.stringify(value, null, 2), toJsonEscape)}\n`;
   const document = new Document(value, { aliasDuplicateObjects: false });
-  visit(document, {
-    Scalar(_, node) {
-      // YAML permits escapes only in double-quoted strings.
-      if (typeof node.value === 'string' && CONTROL_CHARACTER.test(node.value)) node.type = 'QUOTE_DOUBLE';
-    },
-  });
+  quoteStrings(document);
   return escapeControls(document.toString({ lineWidth: 0 }), toYamlEscape);
 }
-
-/** Matches control, format, private-use and unassigned characters, surrogates and line separators, but not newlines. */
-const CONTROL_CHARACTER = /(?!\n)[\p{C}\u2028\u2029]/u;
 
 function escapeControls(text: string, toEscape: (character: string) => string): string {
   return text.replace(new RegExp(CONTROL_CHARACTER, 'gu'), toEscape);

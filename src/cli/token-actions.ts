@@ -3,17 +3,19 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { ManagedTokens, type Stored } from '../api/resources.ts';
-import type { KubeClient, Patch } from '../kube/client.ts';
+import type { Patch } from '../kube/client.ts';
 import { ignoreReasons } from '../kubernetes/status.ts';
 import { formatHumanDuration } from '../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
+import type { Peer } from './cluster/peer.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from './command.ts';
 import { poll } from './poll.ts';
+import { formatContextOption } from './quote-shell.ts';
 
 export type TokenAction = 'rotate' | 'revoke' | 'suspend' | 'resume';
 
 export interface TokenChange {
-  readonly hub: KubeClient;
+  readonly hub: Peer;
   readonly namespace: string;
   readonly name: string;
   readonly action: TokenAction;
@@ -29,12 +31,13 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
   const { hub, namespace, name, action, timeoutMs } = change;
   const { check, patch, isDone, describeResult, describePart } = ACTIONS[action];
   const title = `ManagedToken ${namespace}/${name}`;
-  const found = await ignoreReasons(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
-  if (found === undefined) throw new CommandError(`${title} was not found. List ManagedTokens with kubectl get managedtokens -A`);
-  const problem = check?.(found);
+  const context = formatContextOption(hub);
+  const found = await ignoreReasons(hub.client.get(ManagedTokens, { namespace, name }), 'NotFound');
+  if (found === undefined) throw new CommandError(`${title} was not found. List ManagedTokens with kubectl ${context}get managedtokens -A`);
+  const problem = check?.(found, context);
   if (problem !== undefined) throw new CommandError(`${title} ${problem}`);
   const value = new Date(host.clock.now()).toISOString();
-  const requested = await hub.patch(ManagedTokens, { namespace, name }, patch(value));
+  const requested = await hub.client.patch(ManagedTokens, { namespace, name }, patch(value));
   if (timeoutMs === 0) return host.print(`${title}: ${action} requested.\n`);
   const { changed, latest } = await waitUntil(
     change,
@@ -48,8 +51,11 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
 }
 
 interface Action {
-  /** Returns the reason why the action would have no effect, as the predicate of a sentence; undefined if the action has an effect. */
-  readonly check?: (token: ManagedToken) => string | undefined;
+  /**
+   * Returns the reason why the action would have no effect, as the predicate of a sentence; undefined if the action has an effect.
+   * `context` is the option that selects the hub in a command, and a space; empty for the current context.
+   */
+  readonly check?: (token: ManagedToken, context: string) => string | undefined;
   readonly patch: (value: string) => Patch;
   readonly isDone: (token: ManagedToken, value: string, requested: ManagedToken) => boolean;
   /** Returns the result, as the predicate of a sentence. */
@@ -60,8 +66,8 @@ interface Action {
 
 const ACTIONS: Readonly<Record<TokenAction, Action>> = {
   rotate: {
-    check: ({ spec, metadata: { namespace, name } }) =>
-      spec.rotation.suspend ? `is suspended. Resume rotation with purser resume mt/${name} -n ${namespace}` : undefined,
+    check: ({ spec, metadata: { namespace, name } }, context) =>
+      spec.rotation.suspend ? `is suspended. Resume rotation with purser resume ${context}mt/${name} -n ${namespace}` : undefined,
     patch: (value) => ({ metadata: { annotations: { [Annotation.rotate]: value } } }),
     isDone: (token, value) => token.status?.lastRotateRequest === value && isReady(token),
     describeResult: (token, now) => `has a new token, ${formatExpiry(token, now, 'which')}`,
@@ -118,7 +124,7 @@ async function waitUntil(
   const { signal } = host;
   let latest: Stored<ManagedToken> | undefined;
   const changed = await poll(timeoutMs, host, async () => {
-    const token = await hub.get(ManagedTokens, { namespace, name }, { signal });
+    const token = await hub.client.get(ManagedTokens, { namespace, name }, { signal });
     latest = token;
     return isDone(token) ? token : undefined;
   });

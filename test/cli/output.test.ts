@@ -52,6 +52,33 @@ describe('printList', () => {
     expect(parse(texts)).toMatchObject({ items: [{ metadata: { annotations: { note, [note]: 'key' } } }] });
   });
 
+  it('quotes words in YAML that kubectl would read as another type', () => {
+    const words = [
+      'y',
+      'n',
+      'no',
+      'No',
+      'yes',
+      'on',
+      'off',
+      '1_000',
+      '0b1',
+      '0o17',
+      '017',
+      '12:30',
+      '2026-01-01',
+      'true',
+      'null',
+      '1e3',
+      '0X1F',
+    ];
+    const annotations = Object.fromEntries(words.map((word) => [word, word]));
+    const { output } = captureOutput(printList, [clusterOf('no', annotations)] as never, 'yaml');
+    expect(parse(output, { version: '1.1' })).toMatchObject({ items: [{ metadata: { name: 'no', annotations } }] });
+    // Go reads more numbers than YAML 1.1 has.
+    expect(output).toContain('"0X1F": "0X1F"');
+  });
+
   it('prints a note to standard error if there are no objects', () => {
     expect(captureOutput(printList, [] as never)).toEqual({ output: '', stderr: 'No resources found.\n' });
   });

@@ -42,6 +42,8 @@ describe('purser', () => {
     ['rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
     ['verison', "unknown command 'verison'; did you mean version? (for help, run purser --help)"],
     ['everything', "unknown command 'everything' (for help, run purser --help)"],
+    ['rnu --help', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
+    ['cluster revok --help', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
     ['--nope', "unknown option '--nope' (for help, run purser --help)"],
     ['dev --nope', "unknown option '--nope' (for help, run purser dev --help)"],
     ['--context hub status', '--context is an option of a command. Write it after the command name (for help, run purser --help)'],

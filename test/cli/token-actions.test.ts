@@ -22,15 +22,24 @@ beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());
 
+interface RunOptions {
+  readonly name?: string;
+  readonly timeoutMs?: number;
+  readonly context?: string;
+}
+
 /** Runs an action while simulated time passes. Returns the output, or the message and exit code of the error. */
-async function run(action: TokenAction, { name = 'ci', timeoutMs = 280_000 } = {}): Promise<unknown> {
+async function run(action: TokenAction, { name = 'ci', timeoutMs = 280_000, context }: RunOptions = {}): Promise<unknown> {
   printed = '';
   const print = (text: string) => {
     printed += text;
   };
   const host: CommandHost = { clock: world.clock, env: {}, print, warn: print, signal: new AbortController().signal };
   let isDone = false;
-  const running = requestChange({ hub: world.hub.admin, namespace: world.namespace, name, action, timeoutMs }, host)
+  const running = requestChange(
+    { hub: { role: 'hub', context, client: world.hub.admin }, namespace: world.namespace, name, action, timeoutMs },
+    host,
+  )
     .then(
       () => printed,
       ({ message, code }: { message: string; code?: number }) => `${code}: ${message}`,
@@ -70,6 +79,7 @@ describe('requestChange', () => {
     expect(await run('suspend')).toMatch(/is suspended; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(true);
     expect(await run('rotate')).toBe(`1: ${name()} is suspended. Resume rotation with purser resume mt/ci -n ${world.namespace}`);
+    expect(await run('rotate', { context: 'staging' })).toContain(`purser resume --context staging mt/ci -n ${world.namespace}`);
     expect(await run('resume')).toMatch(/is no longer suspended; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(false);
   });
@@ -109,7 +119,7 @@ describe('requestChange', () => {
 
   it('exits with code 3 and reports how to check Purser if Purser is not running', async () => {
     await world.create();
-    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('Check that Purser is running');
+    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('Check that the pods of Purser on the hub are running');
   });
 
   it('returns without waiting if the timeout is zero', async () => {
@@ -119,10 +129,11 @@ describe('requestChange', () => {
 });
 
 describe('inspect', () => {
+  const hubOf = (client: KubeClient): Peer => ({ role: 'hub', context: undefined, client });
   const peer = (client: KubeClient): Peer => ({ role: 'target cluster', context: 'eu', client });
   const chain = async (more: Partial<InspectionOptions> = {}) => {
     const inspection = {
-      hub: world.hub.admin,
+      hub: hubOf(world.hub.admin),
       target: peer(world.target.admin),
       name: { namespace: world.namespace, name: 'ci' },
       ...more,
@@ -182,7 +193,7 @@ describe('inspect', () => {
     await world.hub.admin.create(Roles, { metadata, rules });
     await world.hub.admin.create(RoleBindings, { metadata, roleRef: { apiGroup: RBAC, kind: 'Role', name: 'viewer' }, subjects });
     const bob = world.hub.client('bobtoken');
-    const links = await chain({ hub: bob, target: undefined });
+    const links = await chain({ hub: hubOf(bob), target: undefined });
     await bob.transport.close();
     expect(links).toEqual({
       permission: 'not checked (needs permission to create subjectaccessreviews.authorization.k8s.io)',

@@ -269,7 +269,7 @@ describe('purser cluster add', () => {
     });
     expect(await purser(ADD)).toMatchObject({ code: 0 });
     const { code, stderr } = await purser(`${ADD} --namespaces deploy`);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('kubectl --context target-token delete clusterrolebinding purser')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(' --context target-token delete clusterrolebinding purser\n')]);
     const { data } = await admin.hub.get(Secrets, { namespace: 'purser-system', name: 'eu-credential' });
     expect(data?.['namespaces']).toBe(base64('deploy'));
     await admin.target.get(RoleBindings, { namespace: 'deploy', name: 'purser' });
@@ -414,8 +414,9 @@ describe('purser cluster add', () => {
     );
     expect([code, stderr]).toEqual([0, '']);
     expect(output).toContain('purser print authentication-config --issuer ISSUER --server');
+    expect(output).toContain('Replace ISSUER with the issuer of the hub: the field issuer in the output of kubectl ');
     expect(output).toContain(
-      'Replace ISSUER with the issuer of the hub: the field issuer in the output of kubectl --context hub-registrar get --raw /.well-known/openid-configuration, which requires permission to get this path.',
+      ' --context hub-registrar get --raw /.well-known/openid-configuration, which requires permission to get this path.',
     );
   });
 

@@ -120,9 +120,9 @@ describe('kubectl with purser credential', () => {
     await purser('kubeconfig', 'target-1', 'deploy/deployer', '--merge');
     await issued.skip();
     const results = await Promise.all(Array.from({ length: 20 }, () => kubectl('--context', 'target-1', 'get', 'pods')));
-    expect(new Set(results.map(({ code, stderr }) => `${code} ${stderr}`))).toEqual(
-      new Set(['0 No resources found in deploy namespace.\n']),
-    );
+    // On a busy machine, a process that waits for three seconds says so.
+    const messages = results.map(({ code, stderr }) => `${code} ${stderr.replace(/^purser: waiting for another process, .+\n/, '')}`);
+    expect(new Set(messages)).toEqual(new Set(['0 No resources found in deploy namespace.\n']));
     expect((await issued.requests()).filter((request) => request === 'create serviceaccounts/token')).toHaveLength(1);
   });
 

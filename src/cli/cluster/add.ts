@@ -19,9 +19,10 @@ import { hasReason, ignoreReasons } from '../../kubernetes/status.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { renderHubAccess } from '../manifests.ts';
 import { formatDocument } from '../output.ts';
+import { formatContextOption } from '../quote-shell.ts';
 import { grantAccess, toAccessObjects } from './access.ts';
 import { decodeKey, findCluster, issueBootstrapToken, SERVICE_ACCOUNT } from './credential.ts';
-import { callPeer, formatContext, formatContextOption, type Peer } from './peer.ts';
+import { callPeer, formatContext, type Peer } from './peer.ts';
 import { outdatedVersionOf, waitUntilReady } from './readiness.ts';
 import {
   isSameCluster,

@@ -7,13 +7,11 @@ import { hasReason, StatusError } from '../../kubernetes/status.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
 import { toStatusFailure, toTransportFailure } from '../../targets/issue-error.ts';
 import { CommandError } from '../command.ts';
-import { quoteShell } from '../quote-shell.ts';
+import type { ClusterChoice } from '../quote-shell.ts';
 
 /** The hub or a target cluster. */
-export interface Peer {
+export interface Peer extends ClusterChoice {
   readonly role: 'hub' | 'target cluster';
-  /** Name of the context; undefined for the current context. */
-  readonly context: string | undefined;
   readonly client: KubeClient;
 }
 
@@ -22,20 +20,20 @@ export async function callPeer<T>(peer: Peer, send: (client: KubeClient) => Prom
   try {
     return await send(peer.client);
   } catch (error) {
-    if (error instanceof StatusError) throw new CommandError(explainStatus(peer, error));
-    if (error instanceof TransportError) throw new CommandError(explainTransport(peer, error));
-    throw error;
+    const explanation = explainFailure(peer, error);
+    throw explanation === undefined ? error : new CommandError(explanation);
   }
+}
+
+/** Returns the cause and any known remedy of a StatusError or TransportError; undefined for other errors. */
+export function explainFailure(peer: Peer, error: unknown): string | undefined {
+  if (error instanceof StatusError) return explainStatus(peer, error);
+  return error instanceof TransportError ? explainTransport(peer, error) : undefined;
 }
 
 /** Returns a phrase that names the context of a peer, for messages. */
 export function formatContext({ context }: Pick<Peer, 'context'>): string {
   return context === undefined ? 'the current context' : `context ${JSON.stringify(context)}`;
-}
-
-/** Returns the option that selects the context of a peer in a command, and a space; empty for the current context. */
-export function formatContextOption({ context }: Pick<Peer, 'context'>, option = '--context'): string {
-  return context === undefined ? '' : `${option} ${quoteShell(context)} `;
 }
 
 function explainStatus(peer: Peer, error: StatusError): string {

@@ -13,10 +13,11 @@ import { toCredentialLabel } from '../../targets/own-anchors.ts';
 import { toAnchorName } from '../../targets/policy/grant.ts';
 import { isRenewedSecret, toRenewedName } from '../../targets/policy/renewed-secret.ts';
 import { CommandError, type CommandHost, ExitCode } from '../command.ts';
+import { formatContextOption } from '../quote-shell.ts';
 import { selectPermissions, toAccessObjects, withdrawAccess } from './access.ts';
 import { checkIsNotHub } from './add.ts';
 import { decodeKey, findCluster, findServiceAccount, isRegisteredAddress, SERVICE_ACCOUNT, secretNameOf } from './credential.ts';
-import { callPeer, formatContext, formatContextOption, type Peer } from './peer.ts';
+import { callPeer, formatContext, type Peer } from './peer.ts';
 
 export interface RemoveClusterOptions {
   /** Name of the Cluster. */

@@ -5,8 +5,9 @@ import { Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../.
 import { ignoreReasons } from '../../kubernetes/status.ts';
 import { toCredentialLabel } from '../../targets/own-anchors.ts';
 import type { CommandHost } from '../command.ts';
+import { formatContextOption, formatHubContextOption } from '../quote-shell.ts';
 import { findServiceAccount, issueBootstrapToken, readRenewable, type StoredSecrets } from './credential.ts';
-import { callPeer, formatContextOption, type Peer } from './peer.ts';
+import { callPeer, type Peer } from './peer.ts';
 import { waitForRecord } from './renew.ts';
 
 export interface RevokeTokensOptions {
@@ -47,7 +48,7 @@ export async function revokeEarlierTokens(revocation: RevokeTokensOptions, host:
 function renderNote(name: string, hub: Peer): string {
   const text =
     'Tokens without an anchor, such as the token in the registered Secret and tokens that an attacker requested with a stolen token, stay valid until they expire.';
-  return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} ${formatContextOption(hub, '--hub-context')}--context TARGET\n`;
+  return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} ${formatHubContextOption(hub)}${formatContextOption({ ...hub, context: 'TARGET' }).trimEnd()}\n`;
 }
 
 /** Revokes all tokens of Purser's service account on the target by re-creating the service account, and returns a one-hour token. */
@@ -68,7 +69,7 @@ async function recreateServiceAccount(
   });
   if (isProbablyShared)
     host.warn(
-      `warning: another registration probably uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster: namespace ${serviceAccount.namespace} contains anchors of another credential. If that registration still exists, its token is now revoked as well. To replace that token, run, with the name of the other Cluster: purser cluster renew ${formatContextOption(hub, '--hub-context')}${formatContextOption(target)}NAME\n`,
+      `warning: another registration probably uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster: namespace ${serviceAccount.namespace} contains anchors of another credential. If that registration still exists, its token is now revoked as well. To replace that token, run, with the name of the other Cluster: purser cluster renew ${formatHubContextOption(hub)}${formatContextOption(target)}NAME\n`,
     );
   return await issueBootstrapToken(target, serviceAccount, host);
 }

@@ -6,6 +6,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { DefaultNamespace, FacadeConfigMap, SystemAuthorities } from '../../api/names.ts';
 import { Clusters, ConfigMaps, type EndpointSlice, EndpointSlices } from '../../api/resources.ts';
 import { httpsUrl, type Parser, pathSegment, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
+import { FacadeVariable } from '../../config/variables.ts';
 import { findLocalAddress } from '../../kube/addresses.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { createFixedConfig } from '../../kube/kube-config.ts';
@@ -18,6 +19,7 @@ import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { StatusError } from '../../kubernetes/status.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import { redactTokens } from '../../std/sensitive.ts';
+import { explainFailure } from '../cluster/peer.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { toVisibleLine } from '../visible-text.ts';
@@ -190,7 +192,7 @@ const CALLER_SECONDS = 600;
 /** Matches the error codes of failed TLS handshakes, including failed verification of the certificate. */
 const FAILED_HANDSHAKE = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|UNABLE_TO_\w+)$/;
 
-async function findFacade(options: FacadeClientOptions, hub: KubeClient, { signal }: CommandHost): Promise<FacadeAccess> {
+async function findFacade(options: FacadeClientOptions, hub: KubeClient, { env, signal }: CommandHost): Promise<FacadeAccess> {
   const namespace = options.purserNamespace ?? DefaultNamespace;
   const { facade, facadeCa, facadePath, serviceAccount: account } = options;
   // The token of a service account needs one of the façade's audiences, which only the ConfigMap publishes.
@@ -202,7 +204,8 @@ async function findFacade(options: FacadeClientOptions, hub: KubeClient, { signa
     path: options.facadePath ?? parsePublished(published, 'path', pathSegment, source) ?? DEFAULT_PATH,
     audiences: published[FacadeConfigMap.audiences]?.split(',') ?? [],
   };
-  if (options.facade !== undefined) return { ...settings, server: httpsUrl(options.facade), source: '--facade' };
+  if (facade !== undefined)
+    return { ...settings, server: httpsUrl(facade), source: facade === env[FacadeVariable.url] ? FacadeVariable.url : '--facade' };
   const server = parsePublished(published, 'server', httpsUrl, source);
   if (server !== undefined) return { ...settings, server, source };
   const pod = await findPod(hub, namespace, signal);
@@ -236,7 +239,7 @@ function parsePublished(
 async function readPublished(
   hub: KubeClient,
   namespace: string,
-  { facade }: FacadeClientOptions,
+  { facade, context }: FacadeClientOptions,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
   try {
@@ -244,10 +247,9 @@ async function readPublished(
   } catch (error) {
     if (signal.aborted) throw error;
     if (facade !== undefined || (error instanceof StatusError && error.code === 404)) return {};
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new CommandError(
-      `cannot read the ConfigMap ${namespace}/${FacadeConfigMap.name} on the hub: ${cause}. Check --context, or set --facade`,
-    );
+    const explanation = explainFailure({ role: 'hub', context, client: hub }, error);
+    if (explanation === undefined) throw error;
+    throw new CommandError(`cannot read the ConfigMap ${namespace}/${FacadeConfigMap.name}: ${explanation}. You can also set --facade`);
   }
 }
 
@@ -338,7 +340,7 @@ function toCommandError({ code, message }: StatusError, { server }: FacadeAccess
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Log in to the hub again, or set --service-account',
   403: 'Ask an administrator of the hub for the permission',
-  404: 'Check the names of the cluster, the namespace and the service account',
+  404: 'Check the names of the cluster, the namespace and the service account, or set --audience if you may not see the Cluster',
   429: 'Try again later',
   503: 'Try again later, or check the status of the Cluster',
   504: 'Try again later, or check the status of the Cluster',

@@ -13,7 +13,7 @@ import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { FacadeClient } from '../facade/client.ts';
 import { formatDocument } from '../output.ts';
-import { quoteShell } from '../quote-shell.ts';
+import { formatContextOption } from '../quote-shell.ts';
 import type { TokenOptions } from '../token/options.ts';
 import { requireAudiences, type WantedToken } from '../token/token.ts';
 import { type Kubeconfig, mergeIntoFile } from './merge.ts';
@@ -52,8 +52,8 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
   const kubeconfig = toKubeconfig(caller, { name, server, caBundle, command: await findPluginCommand(host) });
   if (wanted.merge !== true) return host.print(formatDocument(kubeconfig, 'yaml'));
   const file = await mergeIntoFile(connections.files, kubeconfig);
-  const inFile = wanted.kubeconfig === undefined ? '' : `--kubeconfig ${quoteShell(file)} `;
-  host.print(`Context ${name} written to ${file}. To use the context, run: kubectl ${inFile}--context ${quoteShell(name)} get pods\n`);
+  const choice = formatContextOption({ context: name, kubeconfig: wanted.kubeconfig === undefined ? undefined : file });
+  host.print(`Context ${name} written to ${file}. To use the context, run: kubectl ${choice}auth whoami\n`);
 }
 
 /** Address, CA and name of a context, and the command of its plugin. */

@@ -2,9 +2,10 @@
 
 import { lstat, mkdir, open, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Document, isAlias, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml';
+import { type Document, isAlias, isMap, isSeq, type Node, parseDocument, type YAMLSeq } from 'yaml';
 import { writePrivateFile } from '../../std/private-file.ts';
 import { CommandError } from '../command.ts';
+import { quoteStrings } from '../yaml-quotes.ts';
 
 /** A kubeconfig with one context. */
 export interface Kubeconfig {
@@ -65,10 +66,10 @@ export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: 
     const [entry] = kubeconfig[list];
     const { items } = ensureList(document, list, file);
     const index = content[list].findIndex((present) => present.name === entry.name);
-    items[index === -1 ? items.length : index] = document.createNode(entry);
+    items[index === -1 ? items.length : index] = createNode(document, entry);
   }
   // Keeps the user's current context, which any of the files may set.
-  if (contents.every(({ currentContext }) => !currentContext)) document.set('current-context', name);
+  if (contents.every(({ currentContext }) => !currentContext)) document.set('current-context', createNode(document, name));
   return encode(document, file);
 }
 
@@ -204,6 +205,13 @@ function ensureList(document: Document, list: string, { path }: KubeconfigFile):
   const created = document.createNode([]);
   document.set(list, created);
   return created;
+}
+
+/** Creates a node whose strings have quotes where kubectl needs them. The rest of the file stays as it is. */
+function createNode(document: Document, value: unknown): Node {
+  const node = document.createNode(value) as Node;
+  quoteStrings(node);
+  return node;
 }
 
 function encode(document: Document, { path }: KubeconfigFile): string {

@@ -14,12 +14,13 @@ import { TOKEN_KEY } from '../../tokens/outputs/outputs.ts';
 import { formatForbiddenMessage, formatMissingRequesterMessage } from '../../tokens/policy/messages.ts';
 import { isOwnedBy, secretNameOf } from '../../tokens/policy/secret.ts';
 import { CHECK_PURSER } from '../command.ts';
+import { type ClusterChoice, formatContextOption } from '../quote-shell.ts';
 
 /** Result of a check, or the permission or option that the user needs for it. */
 export type CheckResult<T> = { readonly value: T } | { readonly needs: string };
 
 /** Objects and request results from which the links of the chain are derived. */
-export interface Evidence {
+export interface Evidence extends ClusterChoice {
   readonly token: Stored<ManagedToken>;
   /** True if the service account that requests the token exists. */
   readonly hasRequester: CheckResult<boolean>;
@@ -95,8 +96,9 @@ function toClusterLink({ token: { spec }, cluster: checked }: Evidence, now: num
   );
 }
 
-function toServiceAccountLink({ token: managed, serviceAccount: checked }: Evidence): Link {
-  const { spec, status } = managed;
+function toServiceAccountLink(evidence: Evidence): Link {
+  const { token, serviceAccount: checked } = evidence;
+  const { spec, status } = token;
   const { namespace, name } = spec.serviceAccount;
   const text = `service account ${namespace}/${name}`;
   if ('needs' in checked) return toUncheckedLink('service account', checked.needs);
@@ -109,21 +111,24 @@ function toServiceAccountLink({ token: managed, serviceAccount: checked }: Evide
   if (issuedFor !== undefined && issuedFor !== checked.value.metadata.uid)
     return toFailedLink(
       'service account',
-      `Service account ${namespace}/${name} was re-created, so the token is no longer valid. ${formatReplacement(managed)}`,
+      `Service account ${namespace}/${name} was re-created, so the token is no longer valid. ${formatReplacement(evidence)}`,
     );
   return toOkLink('service account', `${text} exists on the cluster`);
 }
 
-function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, now: number): Link {
+function toTokenLink(evidence: Evidence, now: number): Link {
+  const { secret: checked, isAccepted } = evidence;
   if ('needs' in checked) return toUncheckedLink('token', checked.needs);
   if (checked.value === undefined) return toFailedLink('token', 'There is no token, because the Secret does not exist.');
+  if (!isOwnedBy(checked.value.metadata, evidence.token))
+    return toFailedLink('token', 'There is no token, because the Secret is not owned by the ManagedToken.');
   const text = decodeToken(checked.value);
-  if (text === '') return toFailedLink('token', `The Secret contains no token. ${formatReplacement(managed)}`);
+  if (text === '') return toFailedLink('token', `The Secret contains no token. ${formatReplacement(evidence)}`);
   const claims = parseTokenClaims(text);
-  const problem = claims && findClaimProblem(managed, claims, now);
+  const problem = claims && findClaimProblem(evidence, claims, now);
   if (problem !== undefined) return toFailedLink('token', problem);
   if ('value' in isAccepted && isAccepted.value === false)
-    return toFailedLink('token', `The cluster rejects the token. ${formatReplacement(managed)}`);
+    return toFailedLink('token', `The cluster rejects the token. ${formatReplacement(evidence)}`);
   const expiry = claims?.expiresAt === undefined ? 'is opaque' : `expires in ${formatHumanDuration(claims.expiresAt - now)}`;
   return toOkLink(
     'token',
@@ -134,20 +139,20 @@ function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, 
 const NOT_PROBED = toSentence(`Purser has not probed the cluster yet. ${CHECK_PURSER}`);
 
 /** Returns the remedy for a missing or unusable token. */
-function formatReplacement({ metadata: { namespace, name }, spec }: Stored<ManagedToken>): string {
-  const object = `mt/${name} -n ${namespace}`;
+function formatReplacement({ token: { metadata, spec }, ...hub }: ClusterChoice & Pick<Evidence, 'token'>): string {
+  const object = `${formatContextOption(hub)}mt/${metadata.name} -n ${metadata.namespace}`;
   if (spec.rotation.suspend) return `Rotation is suspended; resume rotation with purser resume ${object}.`;
   return `Request a new token with purser rotate ${object}.`;
 }
 
-function findClaimProblem(managed: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
-  const { spec } = managed;
+function findClaimProblem(evidence: Evidence, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
+  const { spec } = evidence.token;
   if (expiresAt !== undefined && expiresAt <= now)
     return toSentence(`The token expired ${formatHumanDuration(now - expiresAt)} ago and is still in the Secret. ${CHECK_PURSER}`);
   if (subject !== toServiceAccountUsername(spec.serviceAccount))
-    return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${formatReplacement(managed)}`;
+    return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${formatReplacement(evidence)}`;
   const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));
-  return missing.length === 0 ? undefined : `The token lacks some of spec.audiences: ${missing.join(', ')}. ${formatReplacement(managed)}`;
+  return missing.length === 0 ? undefined : `The token lacks some of spec.audiences: ${missing.join(', ')}. ${formatReplacement(evidence)}`;
 }
 
 function toSecretLink({ token: managed, secret: checked }: Evidence): Link {

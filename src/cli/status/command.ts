@@ -53,7 +53,7 @@ export function defineStatusCommand(host: CommandHost): Command {
     const { callPeer } = await import('../cluster/peer.ts');
     const { showFleet, showToken } = await import('./show.ts');
     await using connections = new Connections(host, options.kubeconfig);
-    const peer = { role: 'hub', context: options.context, client: await connections.open(options.context) } as const;
+    const peer = await connections.openPeer('hub', options.context);
     const namespace = options.namespace ?? (await connections.readNamespace(options.context));
     const appearance = { output: options.output, paint: createPaint(host) };
     if (tokenName === undefined) {
@@ -61,9 +61,8 @@ export function defineStatusCommand(host: CommandHost): Command {
       return await callPeer(peer, (hub) => showFleet({ hub, namespace: selected, ...appearance }, host));
     }
     const { targetContext: context } = options;
-    const target =
-      context === undefined ? undefined : ({ role: 'target cluster', context, client: await connections.open(context) } as const);
-    await callPeer(peer, (hub) => showToken({ hub, target, name: { namespace, name: tokenName }, ...appearance }, host));
+    const target = context === undefined ? undefined : await connections.openPeer('target cluster', context);
+    await callPeer(peer, () => showToken({ hub: peer, target, name: { namespace, name: tokenName }, ...appearance }, host));
   });
 }
 

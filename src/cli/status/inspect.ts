@@ -15,21 +15,22 @@ import { normalizeServer } from '../../targets/policy/registration.ts';
 import { secretNameOf } from '../../tokens/policy/secret.ts';
 import { callPeer, type Peer } from '../cluster/peer.ts';
 import { CommandError } from '../command.ts';
+import { formatContextOption } from '../quote-shell.ts';
 import { type CheckResult, decodeToken, type Evidence } from './chain.ts';
 
 export interface InspectionOptions {
-  readonly hub: KubeClient;
+  readonly hub: Peer;
   /** The target cluster; undefined if the user named no context for it. */
   readonly target: Peer | undefined;
   readonly name: ObjectName & { readonly namespace: string };
 }
 
 /** Reads the evidence for a ManagedToken. Throws a CommandError if the ManagedToken does not exist. */
-export async function inspect({ hub, target, name }: InspectionOptions): Promise<Evidence> {
+export async function inspect({ hub: { client: hub, context, kubeconfig }, target, name }: InspectionOptions): Promise<Evidence> {
   const token = await ignoreReasons(hub.get(ManagedTokens, name), 'NotFound');
   if (token === undefined)
     throw new CommandError(
-      `ManagedToken ${name.namespace}/${name.name} was not found. List ManagedTokens with kubectl get managedtokens -A`,
+      `ManagedToken ${name.namespace}/${name.name} was not found. List ManagedTokens with kubectl ${formatContextOption({ context, kubeconfig })}get managedtokens -A`,
     );
   const { namespace } = token.metadata;
   const { spec } = token;
@@ -62,7 +63,8 @@ export async function inspect({ hub, target, name }: InspectionOptions): Promise
     : await checkOnTarget(target, 'permission to create tokenreviews.authentication.k8s.io on the target cluster', (client) =>
         reviewToken(client, text, spec.audiences ?? []),
       );
-  return { token, hasRequester, issueName, exactName: toExactName(issueTargetOf(token)), cluster, serviceAccount, secret, isAccepted };
+  const exactName = toExactName(issueTargetOf(token));
+  return { context, kubeconfig, token, hasRequester, issueName, exactName, cluster, serviceAccount, secret, isAccepted };
 }
 
 function requesterOf({ metadata, spec }: Stored<ManagedToken>): ObjectName {

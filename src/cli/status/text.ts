@@ -50,7 +50,7 @@ function formatSet({ namespace, name, reason, message, since, clusters, ready }:
 }
 
 function formatAge(since: number | undefined, now: number): string {
-  return since === undefined ? '' : ` for ${formatHumanDuration(now - since)}`;
+  return since === undefined ? '' : `, failing for ${formatHumanDuration(now - since)}`;
 }
 
 function formatSummary({ clusters, managedTokens, managedTokenSets }: Omit<FleetStatus, 'silentSince'>, now: number, paint: Paint): string {

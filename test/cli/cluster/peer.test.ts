@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { callPeer, formatContextOption, type Peer } from '../../../src/cli/cluster/peer.ts';
+import { callPeer, type Peer } from '../../../src/cli/cluster/peer.ts';
 import { CommandError } from '../../../src/cli/command.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { TransportError } from '../../../src/kube/transport-error.ts';
@@ -92,13 +92,5 @@ describe('callPeer', () => {
     await expect(callPeer(HUB, () => Promise.reject(new RangeError('defect')))).rejects.toThrow(RangeError);
     const jwt = `eyJhbGciOiJSUzI1NiJ9.${'x'.repeat(40)}.${'y'.repeat(40)}`;
     expect(await messageOf(HUB, statusError('Invalid', `invalid token ${jwt}`))).not.toContain('eyJ');
-  });
-});
-
-describe('formatContextOption', () => {
-  it('quotes the name of the context for a shell, and returns no option for the current context', () => {
-    expect(formatContextOption({ context: 'a; rm b' }, '--hub-context')).toBe("--hub-context 'a; rm b' ");
-    expect(formatContextOption(TARGET)).toBe('--context eu ');
-    expect(formatContextOption(HUB)).toBe('');
   });
 });

@@ -100,7 +100,7 @@ describe('renewCredential', () => {
     await world.begin();
     expect(await renew()).toMatchObject({
       code: 3,
-      message: expect.stringMatching(/^Purser has not renewed .* yet\. Check that Purser is running: kubectl get pods -n purser-system$/),
+      message: expect.stringMatching(/^Purser has not renewed .* yet\. Check that the pods of Purser on the hub are running$/),
     });
   });
 

@@ -155,6 +155,6 @@ describe('purser cluster revoke', () => {
     await world.begin();
     const result = await run();
     expect(result).toBeInstanceOf(CommandError);
-    expect(result).toMatchObject({ code: 3, message: expect.stringContaining('Check that Purser is running') });
+    expect(result).toMatchObject({ code: 3, message: expect.stringContaining('Check that the pods of Purser on the hub are running') });
   });
 });

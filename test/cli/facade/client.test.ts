@@ -37,6 +37,14 @@ describe('FacadeClient.open', () => {
     expect(await failure(`${TOKEN} --facade https://127.0.0.1:2`, env)).toContain('https://127.0.0.1:2');
   });
 
+  it('names the source of an address that does not respond', async () => {
+    const remedy = (source: string) => `Check the URL from ${source}, or set another URL with --facade`;
+    expect(await failure(`${TOKEN} --facade https://127.0.0.1:1`)).toContain(remedy('--facade'));
+    expect(await failure(TOKEN, { ...world.env, PURSER_FACADE: 'https://127.0.0.1:1' })).toContain(remedy('PURSER_FACADE'));
+    world.published = { ...world.published, server: 'https://127.0.0.1:1' };
+    expect(await failure(TOKEN)).toContain(remedy('the ConfigMap purser-system/purser-facade-ca'));
+  });
+
   it.each([
     ['PURSER_FACADE', 'http://127.0.0.1', 'an https URL'],
     ['PURSER_FACADE_PATH', '../x', 'a path segment'],

@@ -107,7 +107,7 @@ describe('purser kubeconfig --merge', () => {
     const before = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
     expect(await world.run(`${COMMAND} --merge`)).toMatchObject({
       code: 0,
-      output: `Context target-1 written to ${world.kubeconfig}. To use the context, run: kubectl --context target-1 get pods\n`,
+      output: `Context target-1 written to ${world.kubeconfig}. To use the context, run: kubectl --context target-1 auth whoami\n`,
     });
     const after = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
     expect(after).toMatchObject({
@@ -117,6 +117,12 @@ describe('purser kubeconfig --merge', () => {
       contexts: [...before.contexts, {}],
     });
     expect((await stat(world.kubeconfig)).mode & 0o777).toBe(0o600);
+  });
+
+  it('quotes names that kubectl would read as a boolean', async () => {
+    await world.run(`${COMMAND} --merge --name y -n no`);
+    const { contexts } = parse(await readFile(world.kubeconfig, 'utf8'), { version: '1.1' }) as Kubeconfig;
+    expect(contexts.at(-1)).toMatchObject({ name: 'y', context: { namespace: 'no' } });
   });
 
   it('replaces a context that an earlier run wrote', async () => {
@@ -199,6 +205,11 @@ describe('mergeText', () => {
     const merged = mergeText(file(text), kubeconfig);
     for (const line of ['# mine', 'extra: { a: 1 } # kept', '  # a colleague', 'current-context: other']) expect(merged).toContain(line);
     expect(parse(merged)).toMatchObject({ users: [{ name: 'other' }, { name: 'purser-target-1' }], contexts: [{ name: 'target-1' }] });
+  });
+
+  it('keeps booleans that only YAML 1.1 has', () => {
+    const text = 'clusters:\n  - name: other\n    cluster: {server: https://a, insecure-skip-tls-verify: yes}\n';
+    expect(mergeText(file(text), kubeconfig)).toContain('insecure-skip-tls-verify: yes }');
   });
 
   it('writes a complete kubeconfig into an empty file, with its context as the current one', () => {

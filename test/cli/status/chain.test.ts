@@ -28,6 +28,7 @@ const account: ServiceAccount = { metadata: { namespace: 'deploy', name: 'deploy
 
 /** Evidence for a token that passes all checks. */
 const good: Evidence = {
+  context: undefined,
   token: aToken().withStatus({ serviceAccountUID: ACCOUNT_UID }).build(),
   hasRequester: { value: true },
   issueName: { value: 'prod-eu/deploy' },
@@ -74,7 +75,7 @@ describe('toLinks', () => {
       'a Cluster that was never probed',
       'cluster',
       { cluster: { value: aCluster() } },
-      'has not probed the cluster yet. Check that Purser is running',
+      'has not probed the cluster yet. Check that the pods of Purser on the hub are running',
     ],
     ['a missing service account', 'service account', { serviceAccount: { value: undefined } }, 'was not found on the cluster'],
     [
@@ -89,6 +90,18 @@ describe('toLinks', () => {
       'token',
       { secret: { value: { ...secret, data: {} } } },
       'no token. Request a new token with purser rotate mt/ci -n team-a.',
+    ],
+    [
+      'a Secret without a token on the hub of another context',
+      'token',
+      { context: 'dr site', secret: { value: { ...secret, data: {} } } },
+      "no token. Request a new token with purser rotate --context 'dr site' mt/ci -n team-a.",
+    ],
+    [
+      'a Secret without a token on the hub of another kubeconfig',
+      'token',
+      { kubeconfig: '/etc/hub b.yaml', secret: { value: { ...secret, data: {} } } },
+      "no token. Request a new token with purser rotate --kubeconfig '/etc/hub b.yaml' mt/ci -n team-a.",
     ],
     [
       'a Secret without a token during a suspension',
@@ -131,7 +144,7 @@ describe('toLinks', () => {
   it('reports an expired token', () => {
     expect(link('token', {}, at('13:10:00'))).toMatchObject({
       verdict: 'failed',
-      message: 'The token expired 10m ago and is still in the Secret. Check that Purser is running: kubectl get pods -n purser-system.',
+      message: 'The token expired 10m ago and is still in the Secret. Check that the pods of Purser on the hub are running.',
     });
   });
 

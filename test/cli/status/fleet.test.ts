@@ -158,7 +158,9 @@ describe('toFleetStatus with ManagedTokenSets', () => {
 describe('formatFleet', () => {
   it('prints failing ManagedTokenSets, and the number of ready ManagedTokenSets', () => {
     const failing = set('fleet', 1, ['Ready', 'False', 'NotAllReady'], COMPLETE);
-    expect(text([], [ready], NOON, [failing, completeSet])).toBe(`ManagedTokenSet team-a/fleet: NotAllReady for 5m; 2 of 3 clusters ready
+    expect(
+      text([], [ready], NOON, [failing, completeSet]),
+    ).toBe(`ManagedTokenSet team-a/fleet: NotAllReady, failing for 5m; 2 of 3 clusters ready
   Message of NotAllReady.
 
 Clusters: 1 of 1 ready
@@ -177,10 +179,10 @@ ManagedTokenSets: 1 of 2 ready
   it('prints causes with remedies before the summary', () => {
     const denied = token('denied', ['Ready', 'False', 'Forbidden']).build();
     const down = cluster('prod-us', ['Ready', 'False', 'Timeout']);
-    expect(text([denied, healthy('good')], [ready, down], NOON)).toBe(`Cluster prod-us: Timeout for 3h
+    expect(text([denied, healthy('good')], [ready, down], NOON)).toBe(`Cluster prod-us: Timeout, failing for 3h
   Message of Timeout.
 
-ManagedToken team-a/denied: Forbidden for 10m; no valid token
+ManagedToken team-a/denied: Forbidden, failing for 10m; no valid token
   Message of Forbidden.
 
 Clusters: 1 of 2 ready
@@ -193,7 +195,9 @@ ManagedTokens: 1 of 2 ready, the next rotation is in 30m
     const failing = ['a', 'b'].map((name) =>
       token(name, ['Ready', 'True', 'Issued'], ['RotationFailing', 'True', 'ClusterTimeout']).build(),
     );
-    expect(text(failing, [down], NOON)).toBe(`Cluster prod-eu: Timeout for 3h; 2 ManagedTokens affected; the first token expires in 60m
+    expect(
+      text(failing, [down], NOON),
+    ).toBe(`Cluster prod-eu: Timeout, failing for 3h; 2 ManagedTokens affected; the first token expires in 60m
   Message of Timeout.
 
 Clusters: 0 of 1 ready

@@ -62,7 +62,8 @@ describe('purser status', () => {
     const token = await world.tokenText();
     for (const output of [undefined, 'json'] as const) {
       const target = { role: 'target cluster', context: undefined, client: world.target.admin } as const;
-      const inspection = { hub: world.hub.admin, target, name: { namespace: world.namespace, name: 'ci' } };
+      const hub = { role: 'hub', context: undefined, client: world.hub.admin } as const;
+      const inspection = { hub, target, name: { namespace: world.namespace, name: 'ci' } };
       await showToken({ ...inspection, ...plain, output }, host());
       expect(printed).not.toContain(token.slice(-24));
       expect(printed).toContain('the cluster accepts it');
