@@ -75,6 +75,7 @@ export default {
       displayName: 'pods',
       testMatch: ['<rootDir>/test/pods/**/*.test.ts'],
       globalSetup: '<rootDir>/test/pods/global-setup.ts',
+      testEnvironment: '<rootDir>/test/pods/environment.ts',
       globals: { testServer: 'real' },
     },
   ],

@@ -14,6 +14,8 @@ export interface Restart extends Memory {
   readonly seconds: number;
   /** Writes to the hub and the target, except those of the Lease and the heartbeats of Clusters that were due. */
   readonly writes: readonly string[];
+  /** Memory after a scrape of the metrics as well. */
+  readonly scraped: Memory;
 }
 
 /** Time for a reconcile of every token. */
@@ -28,13 +30,22 @@ export async function restart(world: TokenWorld, options: readonly string[] = []
   const logs = followLogs(world);
   await logs.next();
   const purser = await startPurser(world.kubeconfig, options);
-  const { afterMs } = await purser.ready;
+  const { afterMs, metrics } = await purser.ready;
   await delay(SETTLE_MS);
   const requests = (await logs.next()).map(({ request }) => request);
   const all = requests.filter((request) => !READS.test(request) && !REVIEWS.test(request) && !request.endsWith(' leases'));
   const due = heartbeats.filter((at) => Date.now() - at >= computeHeartbeatMs(heartbeats.length));
   const writes = due.reduce<readonly string[]>((left) => withoutFirst(left, 'update clusters/status'), all);
-  return { seconds: afterMs / 1_000, writes, ...(await memoryOf(purser.pid)), purser };
+  const memory = await memoryOf(purser.pid);
+  await scrape(metrics);
+  return { seconds: afterMs / 1_000, writes, ...memory, scraped: await memoryOf(purser.pid), purser };
+}
+
+/** Reads the metrics as Prometheus does. */
+async function scrape(metrics: string | undefined): Promise<void> {
+  const response = await fetch(`${metrics}/metrics`);
+  await response.text();
+  if (!response.ok) throw new Error(`Purser responded to a scrape with status ${response.status}.`);
 }
 
 /** Returns the time of the last heartbeat of each Cluster, in milliseconds since the epoch. */

@@ -1,10 +1,11 @@
 // Rotation of all tokens in one window: estimate of the time before it, cost and delay.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { ManagedTokens } from '../../src/api/resources.ts';
+import { ManagedTokens, Secrets } from '../../src/api/resources.ts';
 import { nameOf } from '../../src/kube/paths.ts';
 import { type AuditedRequest, countRequests } from './audit-tail.ts';
-import { followLogs, isForToken } from './issuance.ts';
+import { inParallel } from './in-parallel.ts';
+import { followLogs, isForToken, issueAll } from './issuance.ts';
 import { cpuSeconds } from './process-usage.ts';
 import type { Purser } from './purser-process.ts';
 import { createTokens, type TokenWorld } from './token-world.ts';
@@ -35,18 +36,23 @@ interface Due {
 export const LATE_SECONDS = 10;
 /** Minimum lifetime of a token, which kube-apiserver enforces. */
 export const SHORTEST_LIFETIME_SECONDS = 600;
-const TRIAL = 100;
-/** Estimated time of an issuance relative to a creation: five requests instead of one, with a margin. */
-const ISSUANCE_TO_CREATION = 8;
+/** Number of tokens of the trial: a share of the tokens of the scenario, within limits. */
+const TRIAL = { share: 0.1, least: 200, most: 2_000 };
+/** Factor for the time until the first rotation, which must not begin before all tokens are issued: an estimate may be too low. */
+export const ISSUANCE_MARGIN = 1.4;
 
-/** Estimates the time of the first tokens of `count` ManagedTokens. */
-export async function estimateIssuanceSeconds({ client }: TokenWorld, count: number): Promise<number> {
-  const startedAt = performance.now();
-  const trial = { prefix: 'trial', count: TRIAL, expirationSeconds: SHORTEST_LIFETIME_SECONDS, renewBefore: '20%' };
-  const created = await createTokens(client, trial);
-  const secondsEach = (performance.now() - startedAt) / 1_000 / TRIAL;
-  for (const token of created) await client.delete(ManagedTokens, nameOf(token));
-  return ISSUANCE_TO_CREATION * count * secondsEach;
+/** Estimates the time of the first tokens of `count` ManagedTokens from a trial with Purser. */
+export async function estimateIssuanceSeconds(world: TokenWorld, count: number): Promise<number> {
+  const size = Math.min(Math.max(Math.floor(TRIAL.share * count), TRIAL.least), TRIAL.most);
+  const trial = { prefix: 'trial', count: size, expirationSeconds: SHORTEST_LIFETIME_SECONDS, renewBefore: '20%' };
+  const created = await createTokens(world.client, trial);
+  const { purser, seconds } = await issueAll(world, size, 0);
+  await purser.stop();
+  await inParallel(created, async (token) => {
+    await world.client.delete(ManagedTokens, nameOf(token));
+    await world.client.delete(Secrets, nameOf(token));
+  });
+  return (count * seconds) / size;
 }
 
 const ROTATED = 'update secrets';

@@ -4,13 +4,12 @@ import { globSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { IMAGE } from '../../deploy/release.ts';
-import { kubectlOutput } from '../real/kubectl.ts';
 import { mergeKubeconfigs } from '../support/merge-kubeconfigs.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { run } from '../support/run.ts';
 import { HUB, TARGET } from './addresses.ts';
 import { PUSHED, tagImage } from './container.ts';
-import { NODE_NAME, startNode } from './node.ts';
+import { startNode } from './node.ts';
 import { podsFolder, RELEASE } from './run-folder.ts';
 
 /** Options of both clusters. The issuer is the audience of the samples. */
@@ -26,8 +25,6 @@ export default async function globalSetup(): Promise<void> {
   await startNode(hub, { address: HUB, folder, controlGroup: basename(folder), images });
   // Names the image as if it had been pushed to the README's registry, so that kubelet finds the image without a registry.
   await tagImage(IMAGE, PUSHED);
-  const node = `node/${NODE_NAME}`;
-  for (const condition of ['create', 'condition=Ready']) await kubectlOutput(hub, ['wait', node, `--for=${condition}`, '--timeout=120s']);
 }
 
 /** Creates a bridge with the addresses of the API servers, and a route for addresses of Services, which kube-proxy replaces. */

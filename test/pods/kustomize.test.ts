@@ -105,7 +105,7 @@ describe('installation as in the README', () => {
     );
     expect(ran.map(({ code, printed }) => [code, printed.trim().split('\n').at(-1)])).toEqual([
       [0, 'Switched to context "hub".'],
-      [0, expect.stringContaining('To use the context, run: kubectl --context target-1 get pods')],
+      [0, expect.stringContaining('To use the context, run: kubectl --context target-1 auth whoami')],
       [0, 'system:serviceaccount:deploy:deployer'],
     ]);
   });

@@ -52,7 +52,7 @@ async function runTests(folder: string): Promise<number> {
   await mkdir(temporary);
   const jest = [process.execPath, join(REPOSITORY, 'node_modules/.bin/jest'), '--selectProjects', 'pods', '--config', 'jest.config.mjs'];
   // The programs of the cluster run until the namespaces end.
-  const command = inNamespaces([...jest, '--runInBand', '--forceExit', ...process.argv.slice(2)]);
+  const command = inNamespaces([...jest, '--runInBand', '--bail', '--forceExit', ...process.argv.slice(2)]);
   const path = `${dirname(process.execPath)}:${process.env['PATH']}:/usr/sbin:/sbin`;
   const env = { ...process.env, PATH: path, TMPDIR: temporary };
   return await runAsOwner(folder, command, { cwd: REPOSITORY, env });

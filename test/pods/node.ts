@@ -3,10 +3,13 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { kubectlOutput } from '../real/kubectl.ts';
 import { findBinary, KUBE_MODULE, POLICIES_MODULE } from '../support/kube-binaries.ts';
 import { type Program, startProgram } from '../support/processes.ts';
 import type { RealCluster } from '../support/real-cluster.ts';
 import { run } from '../support/run.ts';
+import { connectFrom } from './connections.ts';
 import { BUSYBOX } from './images.ts';
 import { CNI_PLUGINS } from './prerequisites.ts';
 
@@ -25,8 +28,8 @@ interface NodeOptions {
   readonly images: readonly string[];
 }
 
-/** Starts a node, and returns its programs. */
-export async function startNode(cluster: RealCluster, options: NodeOptions): Promise<readonly Program[]> {
+/** Starts a node, and waits until it is ready and its programs handle the connections of pods. Throws with the output of one that fails. */
+export async function startNode(cluster: RealCluster, options: NodeOptions): Promise<void> {
   const { address, folder, controlGroup } = options;
   await mkdir(join(folder, 'cni'), { recursive: true });
   for (const hierarchy of await hierarchies()) await createGroup(join(hierarchy, controlGroup));
@@ -65,20 +68,42 @@ export async function startNode(cluster: RealCluster, options: NodeOptions): Pro
     '--conntrack-tcp-timeout-close-wait=0',
   ];
   const schedulerFlags = [`--kubeconfig=${await cluster.kubeconfig('system:kube-scheduler')}`, '--leader-elect=false', '--secure-port=0'];
-  return [
+  const programs = [
     containerd,
     await start(kubelet, kubeletFlags, 'kubelet'),
     await start(proxy, proxyFlags, 'kube-proxy'),
     await start(scheduler, schedulerFlags, 'kube-scheduler'),
     await enforcePolicies(cluster, folder),
   ];
+  const node = `node/${NODE_NAME}`;
+  for (const condition of ['create', 'condition=Ready'])
+    await kubectlOutput(cluster, ['wait', node, `--for=${condition}`, '--timeout=120s']);
+  await waitForService();
+  for (const program of programs) if (!program.isRunning()) throw new Error(`A program of the node has ended:\n${await program.output()}`);
 }
 
-/** Starts the program that enforces NetworkPolicies, and sends it the packets that open a connection of a pod. */
+/** Waits until the address of the Service of the API server answers, which it does only by the rules of kube-proxy. */
+async function waitForService(): Promise<void> {
+  for (const end = performance.now() + START_MS; ; await delay(100)) {
+    const result = await connectFrom(process.pid, '10.0.0.1', 443);
+    if (result === 'connected') return;
+    if (performance.now() > end) throw new Error(`kube-proxy does not forward connections to the API server: ${result}`);
+  }
+}
+
+/** Time for a program of the node to start, in milliseconds. */
+const START_MS = 60_000;
+
+/**
+ * Starts the program that enforces NetworkPolicies, and sends it the packets that open a connection of a pod. The kernel drops these while
+ * the program does not run.
+ */
 async function enforcePolicies(cluster: RealCluster, folder: string): Promise<Program> {
   const log = join(folder, 'network-policies.log');
   const flags = [`--kubeconfig=${await cluster.kubeconfig('admin')}`, `--node=${NODE_NAME}`];
   const program = await startProgram(findProgram('network-policies', POLICIES_MODULE), flags, log);
+  for (const end = performance.now() + START_MS; !(await program.output()).includes('ready'); await delay(100))
+    if (!program.isRunning() || performance.now() > end) throw new Error(`NetworkPolicies are not enforced:\n${await program.output()}`);
   const queue = '-m conntrack --ctstate NEW -j NFQUEUE --queue-num 100';
   const commands = [
     // Bridged packets also pass the rules.

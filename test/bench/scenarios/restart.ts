@@ -9,7 +9,14 @@ import { runJob, serverOf } from '../bare-loop.ts';
 import { issueAll, measureIdleStart } from '../issuance.ts';
 import { type Purser, startPurser } from '../purser-process.ts';
 import { restart } from '../restart.ts';
-import { estimateIssuanceSeconds, LATE_SECONDS, type Rotation, rotateAll, SHORTEST_LIFETIME_SECONDS } from '../rotation.ts';
+import {
+  estimateIssuanceSeconds,
+  ISSUANCE_MARGIN,
+  LATE_SECONDS,
+  type Rotation,
+  rotateAll,
+  SHORTEST_LIFETIME_SECONDS,
+} from '../rotation.ts';
 import { atMost, type Figure, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
 import { createTokens, startTokenWorld, type TokenWorld } from '../token-world.ts';
 
@@ -52,6 +59,7 @@ async function runRestart(count: number, progress: PrintProgress): Promise<Outco
         { name: 'writes after the restart, excluding those of the Lease', value: restarted.writes.length, unit: '', goal: atMost(0) },
         { name: 'memory per ManagedToken', value: kilobytesEach, unit: 'kB', goal: atMost(4) },
         { name: 'peak memory after the restart', value: restarted.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
+        { name: 'peak memory after a scrape of the metrics', value: restarted.scraped.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
         { name: 'time until another replica leads, after the leader is killed', value: takeOverSeconds, unit: 's', goal: atMost(15) },
         ...toRotationFigures(count, rotated),
       ],
@@ -78,7 +86,10 @@ const JITTER_SHARE = 0.05;
 /** Creates ManagedTokens whose tokens become due after the restart and the take-over, in a window whose length depends on their number. */
 async function createTokensForWindow(world: TokenWorld, count: number): Promise<void> {
   const issuance = await estimateIssuanceSeconds(world, count);
-  const first = Math.max(SHORTEST_LIFETIME_SECONDS * DUE_SHARE, issuance + RESTART_SECONDS.fixed + RESTART_SECONDS.each * count);
+  const first = Math.max(
+    SHORTEST_LIFETIME_SECONDS * DUE_SHARE,
+    ISSUANCE_MARGIN * issuance + RESTART_SECONDS.fixed + RESTART_SECONDS.each * count,
+  );
   const window = WINDOW_SECONDS * count;
   // The issuance and the jitter also spread the rotations.
   const spread = Math.max(0, window - issuance - (JITTER_SHARE * (first + window)) / DUE_SHARE);
