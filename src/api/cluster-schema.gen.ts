@@ -213,7 +213,7 @@ export const ClusterSchema = {
         },
         "conditions": {
           "type": "array",
-          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its last renewal did not fail. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.",
+          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, its last renewal did not fail, and the cluster has not rejected it (if it is stored). Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -308,7 +308,7 @@ export const ClusterColumns = [
   {
     "name": "Credential Fresh",
     "type": "string",
-    "description": "Status of the CredentialFresh condition: Purser's credential does not expire soon, and its last renewal did not fail.",
+    "description": "Status of the CredentialFresh condition: Purser's credential does not expire soon, its last renewal did not fail, and the cluster has not rejected it (if it is stored).",
     "jsonPath": ".status.conditions[?(@.type==\"CredentialFresh\")].status",
     "priority": 1
   },

@@ -143,7 +143,7 @@ export interface ClusterStatus {
    */
   readonly credentialRenewalTime?: string;
   /**
-   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its last renewal did not fail. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.
+   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, its last renewal did not fail, and the cluster has not rejected it (if it is stored). Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.
    *
    * @maxItems 16
    */

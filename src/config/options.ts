@@ -162,7 +162,7 @@ export const OPTIONS = {
     value: 'PART,PART',
     default: 'controller,facade',
     parse: someOf(['controller', 'facade']),
-    description: 'components to run in this process: controller, facade, or controller,facade',
+    description: 'components to run in this process: controller, facade, or controller,facade; the local run always runs both',
   },
   'install-crds': {
     parse: flag,

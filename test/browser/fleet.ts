@@ -174,7 +174,7 @@ function statusAt(
   const unreachable = `The cluster did not respond in time. An administrator can find the cause in the conditions of Cluster ${cluster} or in Purser's log.`;
   if (cluster === clusterName(4)) return { ...times(issuedAt), conditions: [issued, failing('ClusterTimeout', unreachable, 41 * MINUTE)] };
   if (index === 3) {
-    const forbidden = `User "system:serviceaccount:${namespace}:ci" cannot issue clusters/token "${cluster}/deploy/${account}" in registry.purser.dev. Grant the permission with a ClusterRole and a ClusterRoleBinding.`;
+    const forbidden = `User "system:serviceaccount:${namespace}:ci" cannot issue clusters/token "${cluster}/deploy/${account}" in registry.purser.dev. Grant the permission with a ClusterRole and a ClusterRoleBinding, or change the spec.`;
     return { conditions: [ready('False', 'Forbidden', forbidden, 25 * MINUTE)] };
   }
   if (index === 10) {

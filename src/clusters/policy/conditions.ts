@@ -116,7 +116,8 @@ const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | Creden
     evaluateProbe: evaluateAuthorized,
   },
   CredentialFresh: {
-    meaning: "Purser's credential does not expire soon, and its last renewal did not fail",
+    meaning:
+      "Purser's credential does not expire soon, its last renewal did not fail, and the cluster has not rejected it (if it is stored)",
     events: 'failures',
     evaluateCredential: evaluateCredentialFresh,
   },

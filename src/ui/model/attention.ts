@@ -95,7 +95,7 @@ function toUnreportedCause(token: Token, state: TokenState): Cause {
   return { reason: 'Expired', message: `The token expired before it was renewed. ${CHECK_PURSER}`, since: expiresAt };
 }
 
-const CHECK_PURSER = 'Check that Purser is running: kubectl get pods -n purser-system.';
+const CHECK_PURSER = 'Check that the pods of Purser on the hub are running.';
 
 /** Returns the cause and remedy for a token that Purser does not renew in time. */
 function toLateCause({ isSuspended, namespace, name, renewsAt, ready }: Token): Cause {

@@ -59,13 +59,13 @@ describe('toCause', () => {
       'an overdue renewal',
       { renewsAt: NOW - HOUR },
       'expiring',
-      { reason: 'RenewalOverdue', message: expect.stringMatching(/overdue.*kubectl get pods/) },
+      { reason: 'RenewalOverdue', message: expect.stringMatching(/overdue.*pods of Purser/) },
     ],
     [
       'a token that expired unnoticed',
       { expiresAt: NOW - 1 },
       'expired',
-      { reason: 'Expired', message: expect.stringMatching(/kubectl get pods/) },
+      { reason: 'Expired', message: expect.stringMatching(/pods of Purser/) },
     ],
     [
       'a token that expired while rotation was suspended',
@@ -77,7 +77,7 @@ describe('toCause', () => {
       'a missing first token',
       { ready: undefined, expiresAt: undefined },
       'failing',
-      { reason: 'Pending', message: expect.stringMatching(/kubectl get pods/) },
+      { reason: 'Pending', message: expect.stringMatching(/pods of Purser/) },
     ],
     [
       'a condition',
