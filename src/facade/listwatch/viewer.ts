@@ -31,6 +31,11 @@ const RECHECK_DENIED_MS = 30_000;
 const RETRY_MS = 1_000;
 /** Time after which another review is sent although the last one has no response, in milliseconds. */
 const RESEND_MS = 3_000;
+/**
+ * Age from which a decision does not show hidden objects, in milliseconds. If the next review takes as long, its decision arrives after the
+ * end of this one, and clients would delete all objects, and receive them again, at each review.
+ */
+const MAX_REVIEW_MS = CACHE_MS / 2;
 /** Time for a review after RBAC no longer allows everything, in milliseconds: another authorizer may still allow it. */
 const WITHDRAWAL_MS = 3_000;
 
@@ -85,13 +90,15 @@ export class Viewer {
     };
   }
 
-  /** Applies a decision, unless a later one has been applied. */
+  /** Applies a decision, unless a later one has been applied. A decision that took long does not show hidden objects. */
   apply(decision: Decision): void {
     if (decision.requestedAt < this.#decidedAt) return;
     if (decision.requestedAt > this.#decidedAt) this.#reviewAt = Math.min(this.#reviewAt, this.#nextReviewAt(decision));
     this.#decidedAt = decision.requestedAt;
     if (decision.allowed) this.#expiresAt = Math.max(this.#expiresAt, decision.requestedAt + CACHE_MS);
-    this.#show(decision.allowed ? this.#options.everything : this.#readRules());
+    const isShown =
+      decision.allowed && (this.#visibility.isEverything || this.#options.clock.monotonic() < decision.requestedAt + MAX_REVIEW_MS);
+    this.#show(isShown ? this.#options.everything : this.#readRules());
   }
 
   /** Applies a change to the objects that RBAC grants. A caller who sees all objects continues to see them until a review. */

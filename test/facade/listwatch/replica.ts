@@ -67,6 +67,8 @@ export class HandHub {
   isDown = false;
   /** True if the hub never responds to reviews. */
   isSilent = false;
+  /** Delays every response to a review; undefined for immediate responses. */
+  delayReview: (() => Promise<void>) | undefined;
   /** Delays the next response to a review. */
   #held: Promise<void> | undefined;
   reviews = 0;
@@ -100,6 +102,7 @@ export class HandHub {
     const held = this.#held;
     this.#held = undefined;
     await held;
+    await this.delayReview?.();
     return { ...review, status: { allowed } };
   }) as unknown as KubeClient['createReview'];
 
