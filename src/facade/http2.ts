@@ -166,6 +166,14 @@ class Http2Connection implements LimitedConnection {
   }
 }
 
+/** Head of a request. */
+interface RequestHead {
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  /** True if the end of the request, with its body and trailers, arrived together with the head. */
+  readonly isReceived: boolean;
+}
+
 export class Http2Connections {
   readonly #options: Http2Options;
   readonly #limit = new Http2Limit();
@@ -217,12 +225,14 @@ export class Http2Connections {
       connection.streams += 1;
       // A client may reset a request that waits for its turn. Without this listener, Node would throw the error.
       stream.on('error', ignore);
-      if (!stream.endAfterHeaders) keepSessionOf(stream);
+      // A short body has usually arrived together with the headers.
+      const isReceived = stream.endAfterHeaders || stream.state.remoteClose === 1;
+      if (!isReceived) keepSessionOf(stream);
       stream.once('close', () => {
         connection.streams -= 1;
         if (connection.streams === 0 && !isOver) cancel = clock.wakeAfter(session.closed ? 0 : keepAliveMs, close);
       });
-      this.#options.turns.start(connection.address, () => this.#serve(stream, headers, rawHeaders));
+      this.#options.turns.start(connection.address, () => this.#serve(stream, { headers, rawHeaders, isReceived }));
     });
     return () => {
       isOver = true;
@@ -253,7 +263,7 @@ export class Http2Connections {
     return () => cancel();
   }
 
-  #serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
+  #serve(stream: ServerHttp2Stream, { headers, rawHeaders, isReceived }: RequestHead): void {
     if (stream.destroyed) return;
     const message = new Http2Request(stream, headers, {}, rawHeaders);
     const response = new Http2Response(stream);
@@ -263,8 +273,7 @@ export class Http2Connections {
     if (stream.endAfterHeaders) stream.resume();
     else {
       message.receive(stream);
-      // A short body has usually arrived together with the headers, and needs no time limit.
-      if (stream.state.remoteClose === 0) this.#limitBody(stream);
+      if (!isReceived) this.#limitBody(stream);
     }
     this.#options.serve(message as unknown as IncomingMessage, response as unknown as ServerResponse);
   }
@@ -343,9 +352,9 @@ const EMPTY = Buffer.alloc(0);
 const nativeSessions = new FinalizationRegistry<object>(ignore);
 
 /**
- * Keeps the native session of a stream in memory as long as the stream. This is necessary if the request may have trailers: a stream that
- * is closed during a write stays in memory with the trailers that have arrived so far, and Node aborts the process if it collects the
- * session before the stream.
+ * Keeps the native session of a stream in memory as long as the stream. This is necessary if the request may have further trailers: a
+ * stream that is closed during a write stays in memory with the trailers that have arrived so far, and Node aborts the process if it
+ * collects the session before the stream. Expensive, because garbage collection has to visit each registered stream.
  */
 function keepSessionOf(stream: ServerHttp2Stream): void {
   const [native, session] = [findNative(stream), findNative(stream.session)];
