@@ -7,7 +7,7 @@ import type { Config } from './config/config.ts';
 import { checkCertificateFiles, checkEnvironment } from './config/preflight.ts';
 import { StartError, toListenError } from './config/start-error.ts';
 import { findLocalAddress } from './kube/addresses.ts';
-import { createInClusterConfig, loadKubeConfig, splitPaths } from './kube/kube-config.ts';
+import { createInClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { systemClock } from './std/clock.ts';
 import { omitUndefined } from './std/omit-undefined.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
@@ -51,7 +51,7 @@ async function start(config: Config, stopped: AbortSignal): Promise<RunningProgr
 async function startOnCluster(config: Config, log: Logger): Promise<App> {
   const { kubeConfig } = config;
   try {
-    const hub = kubeConfig === undefined ? createInClusterConfig(process.env) : await loadKubeConfig(splitPaths(kubeConfig));
+    const hub = kubeConfig === undefined ? createInClusterConfig(process.env) : await loadKubeConfig(kubeConfig);
     const ownAddress = await findLocalAddress(hub.getCurrentCluster()?.server ?? '');
     const { metricsAuth = 'token' } = config;
     const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS, memoryBytes: process.constrainedMemory() || undefined };

@@ -4,15 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
-import {
-  type ContextServer,
-  type Contexts,
-  credentialFilesOf,
-  loadKubeConfig,
-  readContexts,
-  readServer,
-  splitPaths,
-} from '../kube/kube-config.ts';
+import { type ContextServer, type Contexts, credentialFilesOf, loadKubeConfig, readContexts, readServer } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import { normalizeServer } from '../targets/policy/registration.ts';
 import type { Peer } from './cluster/peer.ts';
@@ -25,18 +17,17 @@ export class Connections implements AsyncDisposable {
   readonly #host: CommandHost;
   /** Value of `--kubeconfig`. */
   readonly #kubeconfig: string | undefined;
-  readonly #paths: readonly string[];
+  readonly #paths: string;
   readonly #clients: KubeClient[] = [];
 
   /**
-   * `kubeconfig` is the value of `--kubeconfig`, which names one file, as for kubectl; undefined selects KUBECONFIG, or else kubectl's
-   * default file. Throws a StartError if that file is needed and HOME is not absolute: a kubeconfig in the current folder could run any
-   * program as a credential plugin.
+   * `kubeconfig` is the value of `--kubeconfig`; undefined selects KUBECONFIG, or else kubectl's default file. Throws a StartError if that
+   * file is needed and HOME is not absolute: a kubeconfig in the current folder could run any program as a credential plugin.
    */
   constructor(host: CommandHost, kubeconfig: string | undefined) {
     this.#host = host;
     this.#kubeconfig = kubeconfig;
-    this.#paths = kubeconfig === undefined ? findDefaultPaths(host.env['KUBECONFIG']) : [kubeconfig];
+    this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || resolveDefaultFile());
   }
 
   /**
@@ -94,7 +85,10 @@ export class Connections implements AsyncDisposable {
 
   /** Returns the absolute paths of the kubeconfig files. */
   get files(): readonly string[] {
-    return this.#paths.map((path) => resolve(path));
+    return this.#paths
+      .split(delimiter)
+      .filter((path) => path !== '')
+      .map((path) => resolve(path));
   }
 
   /**
@@ -110,20 +104,16 @@ export class Connections implements AsyncDisposable {
     for (const client of this.#clients) await client.transport.close();
   }
 
-  async #use<T>(action: (paths: readonly string[]) => Promise<T>): Promise<T> {
+  async #use<T>(action: (paths: string) => Promise<T>): Promise<T> {
     try {
       return await action(this.#paths);
     } catch (cause) {
       const { message } = cause as Error;
       // A message that ends with a suggestion, such as `did you mean "prod"?`, needs no other remedy.
       const remedy = message.endsWith('?') ? '' : '. Correct the kubeconfig, or set --kubeconfig';
-      throw new StartError(`cannot use the kubeconfig ${this.#paths.join(delimiter)}: ${message}${remedy}`, { cause });
+      throw new StartError(`cannot use the kubeconfig ${this.#paths}: ${message}${remedy}`, { cause });
     }
   }
-}
-
-function findDefaultPaths(value: string | undefined): readonly string[] {
-  return value ? splitPaths(value) : [resolveDefaultFile()];
 }
 
 function resolveDefaultFile(): string {

@@ -15,16 +15,11 @@ export interface KubeConfigSource {
   getCurrentUser(): User | null;
 }
 
-/** Returns the paths in a `KUBECONFIG` value. */
-export function splitPaths(value: string): readonly string[] {
-  return value.split(delimiter).filter((path) => path !== '');
-}
-
 /**
- * Reads the files that exist; the first of several entries with the same name applies. Selects the current context by default. Throws if no
- * file exists or an entry is not found.
+ * Reads the existing files of a `KUBECONFIG` value; the first of several entries with the same name applies. Selects the current context
+ * by default. Throws if no file exists or an entry is not found.
  */
-export async function loadKubeConfig(paths: readonly string[], context?: string): Promise<KubeConfigSource> {
+export async function loadKubeConfig(paths: string, context?: string): Promise<KubeConfigSource> {
   return selectContext(await readParts(paths), context);
 }
 
@@ -35,8 +30,8 @@ export interface Contexts {
   readonly contexts: readonly Context[];
 }
 
-/** Reads the contexts from the files that exist; the first of several contexts with the same name applies. */
-export async function readContexts(paths: readonly string[]): Promise<Contexts> {
+/** Reads the contexts from all files in a `KUBECONFIG` value; the first of several contexts with the same name applies. */
+export async function readContexts(paths: string): Promise<Contexts> {
   const parts = await readParts(paths);
   const byName = new Map(
     parts
@@ -110,8 +105,9 @@ interface KubeConfigFile {
   readonly currentContext: string;
 }
 
-async function readParts(paths: readonly string[]): Promise<readonly KubeConfigFile[]> {
-  const parts = await Promise.allSettled(paths.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
+async function readParts(paths: string): Promise<readonly KubeConfigFile[]> {
+  const files = paths.split(delimiter).filter((path) => path !== '');
+  const parts = await Promise.allSettled(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
   const isMissing = (part: PromiseSettledResult<KubeConfigFile>) => part.status === 'rejected' && hasCode(part.reason, 'ENOENT');
   // Ignores missing files, as kubectl does, unless all are missing.
   const found = parts.filter((part) => !isMissing(part));

@@ -23,7 +23,7 @@ const SERVED_MS = 30_000;
 
 /** Returns a client with all permissions. */
 export async function adminOf(cluster: Pick<RealCluster, 'kubeconfig'>): Promise<KubeClient> {
-  return new KubeClient(createTransport(await loadKubeConfig([await cluster.kubeconfig('admin')]), { clock }), 'bench');
+  return new KubeClient(createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock }), 'bench');
 }
 
 /** Installs Purser's CRDs and namespace. */

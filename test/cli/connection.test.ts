@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CommandHost } from '../../src/cli/command.ts';
 import { Connections } from '../../src/cli/connection.ts';
@@ -27,18 +27,6 @@ describe('Connections', () => {
     await using connections = connect(undefined, { KUBECONFIG: file });
     expect((await connections.open('two')).transport.server).toBe('https://a.example.com:6443');
     expect((await connections.open(undefined)).transport.server).toBe('https://a.example.com:6443');
-  });
-
-  it('reads all files in KUBECONFIG, but one file with --kubeconfig, as kubectl does', async () => {
-    const folder = await newFolder();
-    const [other, single] = [join(folder, 'other'), join(folder, ['a', 'b'].join(delimiter))];
-    const clusters = [{ name: 'c', cluster: { server: 'https://c.example.com' } }];
-    const contexts = [{ name: 'three', context: { cluster: 'c', user: '' } }];
-    for (const path of [other, single]) await writeFile(path, JSON.stringify({ clusters, contexts, users: [] }));
-    await using several = connect(undefined, { KUBECONFIG: [file, other].join(delimiter) });
-    expect((await several.readContexts()).contexts.map(({ name }) => name)).toEqual(['one', 'two', 'three']);
-    await using one = connect(single);
-    expect((await one.open('three')).transport.server).toBe('https://c.example.com');
   });
 
   it('throws a StartError if HOME is empty and no kubeconfig is set', () => {

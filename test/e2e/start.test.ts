@@ -46,7 +46,7 @@ describe('npm start', () => {
     });
     expect((await stat(join(sharedFolder, 'ready.json'))).mode & 0o777).toBe(0o600);
 
-    const kubeconfig = await loadKubeConfig([ready.kubeconfig]);
+    const kubeconfig = await loadKubeConfig(ready.kubeconfig);
     expect(kubeconfig.getCurrentCluster()?.server).toBe(ready.api);
     expect(kubeconfig.getCurrentUser()?.token).toBe(ready.tokens['admin']);
 

@@ -2,14 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  createFixedConfig,
-  createInClusterConfig,
-  type KubeConfigSource,
-  loadKubeConfig,
-  readServer,
-  splitPaths,
-} from '../../src/kube/kube-config.ts';
+import { createFixedConfig, createInClusterConfig, type KubeConfigSource, loadKubeConfig, readServer } from '../../src/kube/kube-config.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -32,7 +25,7 @@ ${more}`;
 function load(text: string): Promise<KubeConfigSource> {
   const path = join(folder, 'kubeconfig');
   writeFileSync(path, text);
-  return loadKubeConfig([path]);
+  return loadKubeConfig(path);
 }
 
 describe('loadKubeConfig', () => {
@@ -85,15 +78,9 @@ describe('loadKubeConfig', () => {
     const [first, second] = [join(folder, 'first'), join(folder, 'second', 'config')];
     writeFileSync(first, 'users: [{ name: me, user: { token: first } }]');
     writeFileSync(second, config('{ token: second }'));
-    const loaded = await loadKubeConfig([first, second]);
+    const loaded = await loadKubeConfig([first, '', second].join(delimiter));
     expect(loaded.getCurrentUser()).toMatchObject({ token: 'first' });
     expect(loaded.getCurrentCluster()).toMatchObject({ caFile: join(folder, 'second/pki/ca.crt') });
-  });
-});
-
-describe('splitPaths', () => {
-  it('returns the paths in a KUBECONFIG value without empty ones', () => {
-    expect(splitPaths(['a', '', 'b'].join(delimiter))).toEqual(['a', 'b']);
   });
 });
 

@@ -23,7 +23,7 @@ let hub: KubeClient;
 
 beforeAll(async () => {
   cluster = await startRealCluster();
-  const config = await loadKubeConfig([await cluster.kubeconfig('admin')]);
+  const config = await loadKubeConfig(await cluster.kubeconfig('admin'));
   hub = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
   await hub.create(Namespaces, { metadata: { name: SECRET.namespace } });
 });

@@ -52,7 +52,7 @@ interface UserEntry {
 }
 
 async function connect(path: string, context?: string): Promise<KubeClient> {
-  const client = new KubeClient(createTransport(await loadKubeConfig([path], context), { clock: systemClock }), 'tests');
+  const client = new KubeClient(createTransport(await loadKubeConfig(path, context), { clock: systemClock }), 'tests');
   clients.push(client);
   return client;
 }

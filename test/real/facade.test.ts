@@ -32,7 +32,7 @@ let caFile = '';
 
 beforeAll(async () => {
   cluster = await startRealCluster({ issuer: ISSUER });
-  transport = createTransport(await loadKubeConfig([await cluster.kubeconfig('admin')]), { clock: systemClock });
+  transport = createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock: systemClock });
   const hub = new KubeClient(transport, 'tests');
   await hub.create(Namespaces, { metadata: { name: 'deploy' } });
   const { metadata } = await hub.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'deployer' } });

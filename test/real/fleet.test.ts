@@ -31,7 +31,7 @@ let audit: AuditLog;
 
 beforeAll(async () => {
   [world, second] = await Promise.all([DeployWorld.start('base'), startRealCluster({ controllers: true, issuer: AUDIENCE })]);
-  admin = new KubeClient(createTransport(await loadKubeConfig([await world.hub.kubeconfig('admin')]), { clock: systemClock }), 'tests');
+  admin = new KubeClient(createTransport(await loadKubeConfig(await world.hub.kubeconfig('admin')), { clock: systemClock }), 'tests');
   audit = new AuditLog(world.hub.auditLog, PURSER);
   for (const [index, server] of [world.target, second].entries()) {
     await registerAll(

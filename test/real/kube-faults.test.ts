@@ -25,7 +25,7 @@ let client: KubeClient;
 
 beforeAll(async () => {
   cluster = await startRealCluster();
-  transport = createTransport(await loadKubeConfig([await cluster.kubeconfig('tester', ['system:masters'])]), { clock, timeoutMs: 5_000 });
+  transport = createTransport(await loadKubeConfig(await cluster.kubeconfig('tester', ['system:masters'])), { clock, timeoutMs: 5_000 });
   client = new KubeClient(transport, 'tests');
   await client.create(Namespaces, { metadata: { name: namespace } });
 });

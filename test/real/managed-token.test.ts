@@ -65,7 +65,7 @@ const logged: string[] = [];
 const seen = new Set<string>();
 
 async function connect(cluster: RealCluster): Promise<Site> {
-  const transport = createTransport(await loadKubeConfig([await cluster.kubeconfig('admin')]), { clock: systemClock });
+  const transport = createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock: systemClock });
   return { cluster, admin: new KubeClient(transport, 'tests'), audit: new AuditLog(cluster.auditLog, PURSER) };
 }
 

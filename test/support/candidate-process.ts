@@ -8,7 +8,7 @@ import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 
 const [kubeconfig = '', namespace = '', identity = ''] = process.argv.slice(2);
-const client = new KubeClient(createTransport(await loadKubeConfig([kubeconfig]), { clock }), 'tests');
+const client = new KubeClient(createTransport(await loadKubeConfig(kubeconfig), { clock }), 'tests');
 const election = createElection({ client, namespace, name: 'contested', identity, clock, random: Math.random });
 election.leads$.subscribe((leads) => process.send?.(leads));
 process.on('disconnect', () => process.exit());

@@ -9,7 +9,7 @@ import { newFolder } from './folders.ts';
 export async function loadKubeConfigText(text: string): Promise<KubeConfigSource> {
   const path = join(await newFolder(), 'kubeconfig');
   await writeFile(path, text);
-  return await loadKubeConfig([path]);
+  return await loadKubeConfig(path);
 }
 
 /** Returns a kubeconfig with the static token of the test administrator. */

@@ -44,7 +44,7 @@ describe('createKubeconfig', () => {
   it('returns a kubeconfig that Purser can load', async () => {
     const folder = await openDataFolder(await newFolder());
     const { kubeconfig } = await writeAccessFiles(folder, hub);
-    const config = await loadKubeConfig([kubeconfig]);
+    const config = await loadKubeConfig(kubeconfig);
 
     expect(config.getCurrentCluster()).toMatchObject({
       server: hub.url,
