@@ -69,12 +69,13 @@ export class RbacAccess {
     const decision = this.#findByRules(user).isEverything ? undefined : await this.#reviews.decide(user);
     const viewer = this.#updateViewer(user);
     if (decision !== undefined) viewer?.apply(decision);
-    return decision?.allowed ? this.#everything : this.#findByRules(user);
+    // Lists and watches of a caller must agree: a watch from the version of a list would otherwise end with 410.
+    return decision?.allowed ? (viewer?.visibility ?? this.#everything) : this.#findByRules(user);
   }
 
   /**
    * Returns what a caller sees, and calls `onVisibilityChange` on every change until `stop` is called. `found` is the visibility that was
-   * just found for the caller; without other watches of the caller, it is returned unless RBAC has changed since then.
+   * just found for the caller. A caller without other watches sees all objects if `found` contains them, otherwise what RBAC grants now.
    */
   follow(user: User, found: Visibility, onVisibilityChange: OnVisibilityChange): Following {
     const viewer = this.#updateViewer(user) ?? this.#add(user, found);

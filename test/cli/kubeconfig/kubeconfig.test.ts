@@ -172,6 +172,17 @@ describe('purser kubeconfig --merge', () => {
     expect(await readdir(world.folder)).not.toContain('missing');
   });
 
+  it('writes arguments that purser credential accepts if KUBECONFIG names several files', async () => {
+    const first = join(world.folder, 'first');
+    await writeFile(first, '{}');
+    const printed = await world.run(COMMAND, { env: { ...world.env, KUBECONFIG: `${first}:${world.kubeconfig}` } });
+    const { users } = parse(printed.output) as {
+      readonly users: readonly [{ readonly user: { readonly exec: { readonly args: string[] } } }];
+    };
+    const credential = await world.run(users[0].user.exec.args.join(' '));
+    expect(credential).toMatchObject({ code: 0, output: expect.stringContaining('ExecCredential') });
+  });
+
   it('rejects a context name that another KUBECONFIG file already defines', async () => {
     const first = join(world.folder, 'first');
     await writeFile(first, '{}');

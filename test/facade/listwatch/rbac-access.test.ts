@@ -222,18 +222,26 @@ describe('RbacAccess', () => {
     expect(shownEverything()).toEqual([true, false]);
   });
 
-  it.each([6_000, 8_000, 9_500])('hides all objects at most once while each review that allows them takes %i ms', async (durationMs) => {
-    const clock = new FakeClock();
-    const world = new World(clock);
-    world.hub.listers.add('alice');
-    await world.access.findVisibility(user);
-    world.hub.delayReview = () => new Promise((resolve) => void clock.wakeAfter(durationMs, resolve));
-    for (let second = 0; second < 60; second++) await pass(clock, 1_000);
-    expect(world.shown.filter(({ isEverything }) => !isEverything).length).toBeLessThanOrEqual(1);
-    world.hub.delayReview = undefined;
-    for (let second = 0; second < 10; second++) await pass(clock, 1_000);
-    expect(world.shown.at(-1)?.isEverything).toBe(true);
-  });
+  it.each([6_000, 8_000, 9_500])(
+    'hides all objects at most once, in lists as in watches, while each review takes %i ms',
+    async (durationMs) => {
+      const clock = new FakeClock();
+      const world = new World(clock);
+      world.hub.listers.add('alice');
+      await world.access.findVisibility(user);
+      world.hub.delayReview = () => new Promise((resolve) => void clock.wakeAfter(durationMs, resolve));
+      for (let second = 0; second < 60; second++) await pass(clock, 1_000);
+      expect(world.shown.filter(({ isEverything }) => !isEverything).length).toBeLessThanOrEqual(1);
+      const listed = world.access.findVisibility(user);
+      for (let second = 0; second < 10; second++) await pass(clock, 1_000);
+      const watched = world.access.follow(user, await listed, () => {});
+      expect(watched.visibility.fingerprint).toBe((await listed).fingerprint);
+      watched.stop();
+      world.hub.delayReview = undefined;
+      for (let second = 0; second < 10; second++) await pass(clock, 1_000);
+      expect(world.shown.at(-1)?.isEverything).toBe(true);
+    },
+  );
 
   it('updates more than one watch before a pause, even if the search for outdated watches takes long', () => {
     const clock = new FakeClock();
