@@ -28,6 +28,7 @@ export interface ViewerOptions {
  * than RBAC grant.
  */
 const RECHECK_DENIED_MS = 30_000;
+/** Minimum time between a failed review and the next one, in milliseconds; the maximum is twice as long. */
 const RETRY_MS = 1_000;
 /** Time after which another review is sent although the last one has no response, in milliseconds. */
 const RESEND_MS = 3_000;
@@ -120,13 +121,14 @@ export class Viewer {
   }
 
   async #review(): Promise<void> {
-    const { reviews, clock } = this.#options;
+    const { reviews, clock, random } = this.#options;
     const resendAt = clock.monotonic() + RESEND_MS;
     this.#reviewAt = resendAt;
     this.#schedule();
     const decision = await reviews.review(this.user).catch(() => undefined);
     // A later review may have changed the time of the next one.
-    if (this.#reviewAt === resendAt) this.#reviewAt = decision === undefined ? clock.monotonic() + RETRY_MS : this.#nextReviewAt(decision);
+    if (this.#reviewAt === resendAt)
+      this.#reviewAt = decision === undefined ? clock.monotonic() + RETRY_MS * (1 + random()) : this.#nextReviewAt(decision);
     if (decision === undefined) this.#schedule();
     else this.apply(decision);
   }

@@ -243,6 +243,18 @@ describe('RbacAccess', () => {
     },
   );
 
+  it('repeats a failed review after one to two seconds, at a random time', async () => {
+    const clock = new FakeClock();
+    const world = new World(clock);
+    world.hub.isDown = true;
+    await pass(clock, 27_000);
+    expect(world.hub.reviews).toBe(1);
+    await pass(clock, 1_499);
+    expect(world.hub.reviews).toBe(1);
+    await pass(clock, 1);
+    expect(world.hub.reviews).toBe(2);
+  });
+
   it('updates more than one watch before a pause, even if the search for outdated watches takes long', () => {
     const clock = new FakeClock();
     const world = new World(clock);
